@@ -45,6 +45,15 @@ json 'd["rows"][0]["suboptimality_mean"] == d["rows"][0]["suboptimality"] > d["r
 cp out svrg.json
 q 0 $t --weight-decay 0.05 --optimizer sgd --momentum 0 --batch 1 --rate 0.33 --schedule constant --warmup 0 --optimum --scheme fp32 --exchange allgather --steps 1000 --format json
 json 'd["rows"][-1]["suboptimality"] > 1e-4 and d["rows"][0]["bits_push"] == 32'
+# Sums over the evaluations of each of four trainings: fp32 takes 200 bytes a step, and an evaluation of `pairs` has the
+# mean of its own steps. The target is reached at the first.
+q 0 $t --weight-decay 0.05 --momentum 0 --batch 4 --optimum --exchange allgather --scheme fp32,pairs --seeds 2 --steps 10 --eval-every 4 --show means --target 50% --format json
+json '[r["bytes"] for r in d["rows"] if r["scheme"] == "fp32"] == [800, 1600, 2000] * 3 + [2000]'
+json 'all([r["bytes"] for r in R] == [4 * a, 4 * a + 4 * b, 4 * a + 4 * b + 2 * c] and a != b for R in (d["rows"][6:9], d["rows"][9:12]) for a, b, c in [[r["payload_bytes"] for r in R]])'
+json '[m["bytes"] for m in d["rows"][15:18]] == [(a["bytes"] + b["bytes"]) / 2 for a, b in zip(d["rows"][6:9], d["rows"][9:12])]'
+json 'all(abs(R[i]["suboptimality_mean"] - sum(r["suboptimality"] for r in R[:i + 1]) / (i + 1)) < 1e-15 for k in (0, 3, 6, 9) for R in [d["rows"][k:k + 3]] for i in range(3))'
+json 'all(abs(s["suboptimality_mean"] - (d["rows"][k]["suboptimality_mean"] + d["rows"][k + 3]["suboptimality_mean"]) / 2) < 1e-15 for s, k in zip(d["rows"][18:], (2, 8)))'
+json '[[s["target_step"], s["target_bytes"]] for s in d["rows"][18:]] == [[4, 800], [4, d["rows"][15]["bytes"]]]'
 # Quantized vectors end at the same objective with a server that sends the mean.
 q 0 $t --weight-decay 0.05 --optimizer svrg --scheme qsgd:bits=2 --steps 1000 --exchange ps --pull mean --pull-scheme fp32 --format json
 json 'abs(d["rows"][-1]["objective"] - json.load(open("svrg.json"))["rows"][9]["objective"]) < 1e-7'

@@ -74,13 +74,18 @@ json 'all(0.1 < r["bits_pull"] < 1.7 for r in d["rows"] if r["scheme"] == "3lc")
 
 # --- times ---
 
-# A worker that computes 10 ms: 4 times 100 updates a second.
-q 0 $t --scheme fp32 --consistency async --compute 10ms --format json
+# A worker that computes 10 ms: 4 times 100 updates a second, at each evaluation of each training.
+q 0 $t --scheme fp32 --consistency async --compute 10ms --eval-every 6 --seeds 2 --format json
 json 'all(r["clock"] == "clocks" and r["bound_wait_s"] == 0 for r in d["rows"])'
-json 'abs(d["rows"][3]["time_s"] - 0.2) < 1e-9 and abs(d["rows"][4]["updates_per_s"] - 400) < 1e-6'
+json '[r["step"] for r in d["rows"]] == [6, 12, 18, 20] * 2 + [20]'
+json 'all(abs(r["time_s"] - r["step"] / 100) < 1e-9 and abs(r["updates_per_s"] - 400) < 1e-6 for r in d["rows"])'
 q 0 $mixed --scheme fp32 --consistency stale,async --staleness 0 --compute 10ms --format json
 json 'd["rows"][8]["bound_wait_s"] > 0.005 and d["rows"][9]["bound_wait_s"] == 0'
 json 'd["rows"][8]["step_s"] > 1.2 * d["rows"][9]["step_s"]'
+# The mean wait is the same after one evaluation as after four.
+cp out four.json
+q 0 $mixed --scheme fp32 --consistency stale,async --staleness 0 --compute 10ms --eval-every 20 --format json
+json 'all(abs(r["bound_wait_s"] - f["bound_wait_s"]) < 1e-12 for f in [json.load(open("four.json"))["rows"][3]] for r in (d["rows"][0], d["rows"][2]))'
 # Over each link there is a training of its own. At 1 Mbit/s with 66 B of headers for 1,448 a server's
 # half of 4 pushes of 4 x 2,410 B takes 161 ms, and the first pull does not wait for the last push.
 q 0 $t --scheme fp32 --consistency async --compute 1ms --bw 1mbps,1gbps --mode overlap --servers 2 --format json

@@ -82,26 +82,3 @@ int cc_train_put_consistency(const struct cc_train *t, size_t row, enum cc_consi
         return CC_OK;
     return cc_consistency_put_communicate(&t->options.consistency, t->record, row, e);
 }
-
-struct cc_train_unsynced cc_train_unsynced(const struct cc_train *t, size_t variant,
-                                           const struct cc_training_result *of, size_t at)
-{
-    const bool timed = t->options.on != CC_TRAIN_LOCAL || !isnan(t->options.compute_s);
-    struct cc_train_unsynced u = {NAN, NAN, NAN, NAN};
-    double updates = 0, wait_s = 0;
-    if (cc_train_consistency(t, variant) == CC_BULK)
-        return u;
-    for (size_t i = 0; i <= at; i++) {
-        const double steps = (double)(of->eval[i].step - (i > 0 ? of->eval[i - 1].step : 0));
-        updates += steps * of->eval[i].updates;
-        wait_s += steps * of->eval[i].wait_s;
-    }
-    u.mean = of->eval[at].staleness;
-    u.p95 = of->eval[at].staleness_p95;
-    if (timed) {
-        const bool local = t->options.on == CC_TRAIN_LOCAL;
-        u.wait_s = wait_s / (double)of->eval[at].step;
-        u.updates_per_s = updates / (local ? of->eval[at].clock_s : of->eval[at].wall_s);
-    }
-    return u;
-}

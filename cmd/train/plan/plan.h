@@ -88,13 +88,6 @@ int cc_train_clocks(const struct cc_train *t, const struct cc_link *link,
 /* The columns of the consistency in a row. */
 int cc_train_put_consistency(const struct cc_train *t, size_t row, enum cc_consistency how,
                              struct cc_error *e);
-/* The figures of steps that are not bulk synchronous, all until an evaluation; otherwise, and times
- * where no clock has them, NaN. */
-struct cc_train_unsynced {
-    double mean, p95, wait_s, updates_per_s;
-};
-struct cc_train_unsynced cc_train_unsynced(const struct cc_train *t, size_t variant,
-                                           const struct cc_training_result *of, size_t at);
 /* With --fuse and --placement, cuts the step into messages, and places the tensors. */
 int cc_train_messages(struct cc_train *t, struct cc_error *e);
 

@@ -7,16 +7,33 @@
 #include "cmd/train/rows/rows.h"
 #include "train/linear/linear.h"
 
-double cc_train_bytes_until(const struct cc_training_result *of, size_t eval)
+void cc_train_sum(struct cc_train_sums *s, const struct cc_evaluation *v)
 {
-    double bytes = 0;
-    size_t step = 0;
-    for (size_t i = 0; i <= eval; i++) {
-        const struct cc_evaluation *v = &of->eval[i];
-        bytes += (double)(v->step - step) * (v->push_bytes + v->pull_bytes);
-        step = v->step;
+    const double steps = (double)(v->step - s->step);
+    s->bytes += steps * (v->push_bytes + v->pull_bytes);
+    s->objective += v->objective;
+    s->updates += steps * v->updates;
+    s->wait_s += steps * v->wait_s;
+    s->step = v->step;
+    s->evals++;
+}
+
+struct cc_train_unsynced cc_train_unsynced(const struct cc_train *t, size_t variant,
+                                           const struct cc_training_result *of,
+                                           const struct cc_train_sums *sums)
+{
+    const bool local = t->options.on == CC_TRAIN_LOCAL;
+    const struct cc_evaluation *v = &of->eval[sums->evals - 1];
+    struct cc_train_unsynced u = {NAN, NAN, NAN, NAN};
+    if (cc_train_consistency(t, variant) == CC_BULK)
+        return u;
+    u.mean = v->staleness;
+    u.p95 = v->staleness_p95;
+    if (!local || !isnan(t->options.compute_s)) {
+        u.wait_s = sums->wait_s / (double)v->step;
+        u.updates_per_s = sums->updates / (local ? v->clock_s : v->wall_s);
     }
-    return bytes;
+    return u;
 }
 
 static const char *clock_of(const struct cc_train *t, size_t variant, const struct cc_link *link)
@@ -131,14 +148,6 @@ void cc_train_put_sizes(const struct cc_train *t, size_t row, const struct cc_sp
         {CC_KEY(bits_pull), pulls ? 8 * pull / values : NAN},
         {CC_KEY(bits_compressed), (8 * both - raw_bits * raw) / (values - raw)}};
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
-}
-
-double cc_train_mean_objective(const struct cc_training_result *of, size_t eval)
-{
-    double sum = 0;
-    for (size_t i = 0; i <= eval; i++)
-        sum += of->eval[i].objective;
-    return sum / (double)(eval + 1);
 }
 
 void cc_train_put_linear(const struct cc_train *t, size_t row, double objective,

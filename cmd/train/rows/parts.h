@@ -6,6 +6,25 @@
 #include "cmd/train/times/times.h"
 #include "cmd/train/train.h"
 
+/* Sums over the evaluations of one training, from its first on; all zero before. */
+struct cc_train_sums {
+    size_t evals, step;     /* how many, and the step of the last */
+    double bytes;           /* a worker's payloads in both directions */
+    double objective;       /* of a linear model */
+    double updates, wait_s; /* of steps that are not bulk synchronous */
+};
+/* Adds the evaluation that follows. */
+void cc_train_sum(struct cc_train_sums *s, const struct cc_evaluation *v);
+
+/* The figures of steps that are not bulk synchronous, all until the last evaluation of the sums;
+ * otherwise, and times where no clock has them, NaN. */
+struct cc_train_unsynced {
+    double mean, p95, wait_s, updates_per_s;
+};
+struct cc_train_unsynced cc_train_unsynced(const struct cc_train *t, size_t variant,
+                                           const struct cc_training_result *of,
+                                           const struct cc_train_sums *sums);
+
 /* Adds a row of a kind (eval, mean, summary) with the settings of a variant. */
 int cc_train_new_row(const struct cc_train *t, size_t variant, const struct cc_link *link,
                      const char *kind, size_t *row, struct cc_error *e);
@@ -18,10 +37,5 @@ void cc_train_put_linear(const struct cc_train *t, size_t row, double objective,
                          double objective_mean, double distance, const struct cc_train_step *step);
 /* The losses of a language model, in bits. */
 void cc_train_put_bits(const struct cc_train *t, size_t row, double loss, double workers);
-
-/* A worker's payload bytes in both directions up to an evaluation, and the mean of a linear model's
- * objectives at the evaluations until then. */
-double cc_train_bytes_until(const struct cc_training_result *of, size_t eval);
-double cc_train_mean_objective(const struct cc_training_result *of, size_t eval);
 
 #endif

@@ -41,13 +41,19 @@ static double half_width(const struct mean *m)
 
 /* --- evaluations --- */
 
-static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed, size_t at,
-                          const struct cc_link *link, const struct cc_train_step *step,
-                          struct cc_error *e)
+static double mean_objective(const struct cc_train_sums *s)
+{
+    return s->objective / (double)s->evals;
+}
+
+/* Adds the last evaluation of the sums. */
+static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
+                          const struct cc_train_sums *sums, const struct cc_link *link,
+                          const struct cc_train_step *step, struct cc_error *e)
 {
     const struct cc_training_result *of = cc_train_training(t, variant, seed, link);
-    const struct cc_evaluation *v = &of->eval[at];
-    const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, at);
+    const struct cc_evaluation *v = &of->eval[sums->evals - 1];
+    const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, sums);
     size_t row;
     CC_TRY(cc_train_new_row(t, variant, link, "eval", &row, e));
     if (t->options.show != CC_SHOW_ALL)
@@ -62,7 +68,7 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
         {CC_KEY(accuracy_workers), v->worker_accuracy},
         {CC_KEY(train_loss), v->train_loss},
         {CC_KEY(train_accuracy), v->train_accuracy},
-        {CC_KEY(bytes), cc_train_bytes_until(of, at)},
+        {CC_KEY(bytes), sums->bytes},
         {CC_KEY(residual), v->residual},
         {CC_KEY(residual_pull), v->pull_residual},
         {CC_KEY(staleness_mean), u.mean},
@@ -77,9 +83,9 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
         {CC_KEY(time_s), step->time_s}};
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     cc_train_put_sizes(t, row, cc_train_spec(t, variant), v->push_bytes, v->pull_bytes);
-    cc_train_put_linear(t, row, v->objective, cc_train_mean_objective(of, at), v->distance, step);
+    cc_train_put_linear(t, row, v->objective, mean_objective(sums), v->distance, step);
     cc_train_put_bits(t, row, v->loss, v->worker_loss);
-    if (!of->complete || at + 1 < of->evals)
+    if (!of->complete || sums->evals < of->evals)
         return CC_OK;
     if (of->peak_bytes > 0)
         cc_record_number(t->record, row, CC_KEY(sim_memory_bytes), of->peak_bytes);
@@ -176,22 +182,24 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
                          const struct cc_train_step *step)
 {
     const struct cc_evaluation *last = &of->eval[of->evals - 1];
-    const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, of->evals - 1);
+    struct cc_train_sums sums = {.evals = 0}, target = sums;
     double best = 0;
-    size_t reached = of->evals;
-    for (size_t i = of->evals; i-- > 0;) {
+    for (size_t i = 0; i < of->evals; i++) {
+        cc_train_sum(&sums, &of->eval[i]);
         best = fmax(best, of->eval[i].accuracy);
-        reached = cc_train_reaches(&t->options, &of->eval[i]) ? i : reached;
+        if (target.evals == 0 && cc_train_reaches(&t->options, &of->eval[i]))
+            target = sums;
     }
+    const struct cc_train_unsynced u = cc_train_unsynced(t, variant, of, &sums);
     s->complete++;
     add(&s->accuracy, last->accuracy);
     add(&s->workers, last->worker_accuracy);
     add(&s->loss, last->loss);
     add(&s->objective, last->objective);
-    add(&s->objectives, cc_train_mean_objective(of, of->evals - 1));
+    add(&s->objectives, mean_objective(&sums));
     add(&s->distance, last->distance);
     add(&s->best, best);
-    add(&s->bytes, cc_train_bytes_until(of, of->evals - 1));
+    add(&s->bytes, sums.bytes);
     add(&s->time_s, step[of->evals - 1].time_s);
     add(&s->residual, last->residual);
     add(&s->pull_residual, last->pull_residual);
@@ -206,10 +214,10 @@ static void add_training(const struct cc_train *t, size_t variant, struct summar
     const struct cc_training_result *base = best_fp32 != NULL ? best_fp32 : fp32;
     if (t->data->context > 0 && base != NULL && base->complete)
         add(&s->loss_rise, last->loss / base->eval[base->evals - 1].loss - 1);
-    if (reached < of->evals) {
-        add(&s->target_s, step[reached].time_s);
-        add(&s->target_step, (double)of->eval[reached].step);
-        add(&s->target_bytes, cc_train_bytes_until(of, reached));
+    if (target.evals > 0) {
+        add(&s->target_s, step[target.evals - 1].time_s);
+        add(&s->target_step, (double)target.step);
+        add(&s->target_bytes, target.bytes);
     }
     add_steps(s, of, step);
 }
@@ -370,11 +378,14 @@ static int add_evaluations(const struct cc_train *t, const struct cc_link *link,
     for (size_t i = 0; i < cc_train_variants(t) * t->options.seeds; i++) {
         const size_t variant = i / t->options.seeds, seed = i % t->options.seeds;
         const struct cc_training_result *of = cc_train_training(t, variant, seed, link);
+        struct cc_train_sums sums = {.evals = 0};
         struct cc_train_step *step;
         CC_TRY(CC_NEW(step, of->evals, e));
         int status = cc_train_steps(t, variant, of, link, step, e);
-        for (size_t at = 0; at < of->evals && status == CC_OK; at++)
-            status = add_evaluation(t, variant, seed, at, link, &step[at], e);
+        for (size_t at = 0; at < of->evals && status == CC_OK; at++) {
+            cc_train_sum(&sums, &of->eval[at]);
+            status = add_evaluation(t, variant, seed, &sums, link, &step[at], e);
+        }
         if (status == CC_OK && of->diverged)
             status = add_divergence(t, variant, seed, link, e);
         free(step);
@@ -383,9 +394,10 @@ static int add_evaluations(const struct cc_train *t, const struct cc_link *link,
     return CC_OK;
 }
 
-/* The mean of one evaluation over the complete trainings of a variant. */
+/* The mean of one evaluation over the complete trainings of a variant. sums[seeds]: of each until
+ * the evaluation before; this one is added. */
 static int add_point(const struct cc_train *t, size_t variant, size_t at,
-                     const struct cc_link *link, struct cc_error *e)
+                     struct cc_train_sums *sums, const struct cc_link *link, struct cc_error *e)
 {
     struct mean loss = {0}, accuracy = {0}, train_loss = {0}, train_accuracy = {0}, push = {0},
                 pull = {0}, bytes = {0};
@@ -402,7 +414,8 @@ static int add_point(const struct cc_train *t, size_t variant, size_t at,
         add(&train_accuracy, v->train_accuracy);
         add(&push, v->push_bytes);
         add(&pull, v->pull_bytes);
-        add(&bytes, cc_train_bytes_until(of, at));
+        cc_train_sum(&sums[k], v);
+        add(&bytes, sums[k].bytes);
     }
     const double half = half_width(&accuracy);
     const struct cc_number_column all[] = {{CC_KEY(seeds), (double)accuracy.count},
@@ -432,8 +445,12 @@ static int add_points(const struct cc_train *t, const struct cc_link *link, stru
             const struct cc_training_result *of = cc_train_training(t, v, k, link);
             evals = of->complete ? cc_smaller(evals, of->evals) : evals;
         }
-        for (size_t at = 0; at < evals && evals != SIZE_MAX; at++)
-            CC_TRY(add_point(t, v, at, link, e));
+        struct cc_train_sums *sums;
+        int status = CC_NEW(sums, t->options.seeds, e);
+        for (size_t at = 0; at < evals && evals != SIZE_MAX && status == CC_OK; at++)
+            status = add_point(t, v, at, sums, link, e);
+        free(sums);
+        CC_TRY(status);
     }
     return CC_OK;
 }
