@@ -35,6 +35,8 @@ bool cc_column_shown(const struct cc_column *c)
 
 const char *cc_column_head(const struct cc_column *c)
 {
+    if (c->head != NULL)
+        return c->head;
     return c->key->head != NULL ? c->key->head : c->key->name;
 }
 

@@ -32,14 +32,16 @@ enum cc_role { CC_SETTING, CC_ANSWER, CC_MAIN, CC_PART, CC_DETAIL };
 
 /* A column: a key as a command shows it. A table shows a column without a head, or a hidden one, on
  * demand only. `origin`, if it is set, is that of the command's values in place of the key's;
- * `by_row`: each row says it. `note`, if it is set, says what holds for this
- * command, after the key's help. An array ends with a column without a key. */
+ * `by_row`: each row says it. `head`, if it is set, is the title in place of the key's. `note`, if
+ * it is set, says what holds for this command, after the key's help. An array ends with a column
+ * without a key. */
 struct cc_column {
     const struct cc_result_key *key;
     enum cc_role role;
     bool hidden;
     bool by_row;
     enum cc_origin origin;
+    const char *head;
     const char *note;
 };
 /* CC_COLUMN(step_s, CC_ANSWER) is the initializer of a column; other members follow, as in
@@ -55,7 +57,7 @@ const struct cc_column *cc_column_find(const struct cc_column *list, const char 
 size_t cc_columns_count(const struct cc_column *list);
 /* Whether tables show the column unasked. */
 bool cc_column_shown(const struct cc_column *c);
-/* Its title: the key's head, or its name. */
+/* Its title: the column's head, or the key's, or the key's name. */
 const char *cc_column_head(const struct cc_column *c);
 struct cc_row {
     struct cc_value *value; /* one for each column */

@@ -38,8 +38,8 @@ static const struct cc_column columns[] = {
         paper_error, CC_PART,
         .note = "here of the figure in its row; empty for a statement, points, and within a bound"),
     CC_COLUMN(reproduced, CC_MAIN),
+    CC_COLUMN(figures, CC_MAIN, .head = "of"), /* a table says hold 15 of 27 */
     CC_COLUMN(shown_by, CC_MAIN),
-    CC_COLUMN(figures, CC_PART),
     CC_COLUMN(fitted, CC_PART),
     CC_COLUMN(takes_s, CC_PART),
     CC_COLUMN(command, CC_DETAIL),

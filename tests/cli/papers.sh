@@ -27,6 +27,7 @@ assert len([x for x in lines[2:] if x.split() and x.split()[0] in {r["paper"] fo
 P
 COLUMNS=80 q 0 papers
 [ "$(awk 'NR < 30 { print length }' out | sort -n | tail -1)" -le 80 ] || bad "wider than 80 columns"
+out 'hold  of  cause by'
 q 0 papers pipe-sgd
 out 'Equations 2 to 7'
 out 'Figure 4, speedups: commcomp paper pipe-sgd'

@@ -5,10 +5,11 @@
 #include "results/record.h"
 
 /* The initializer of a column with a key of its own, whose values are measured. */
-#define RECORDS_COLUMN(name, head, unit, format, scale, help, role)                                \
+#define RECORDS_COLUMN(name, head, unit, format, scale, help, of_role)                             \
     {                                                                                              \
-        &(const struct cc_result_key){name, CC_ORIGIN_MEASURED, head, unit, format, scale, help},  \
-            role, false, false, CC_ORIGIN_UNKNOWN, NULL                                            \
+        .key = &(const struct cc_result_key){name, CC_ORIGIN_MEASURED, head, unit, format, scale,  \
+                                             help},                                                \
+        .role = of_role                                                                            \
     }
 
 /* The key with this name of a record's columns. */
