@@ -26,6 +26,7 @@
     R(train, pipe_sgd_convex, "pipe-sgd-convex")                                                   \
     R(train, thesis_5_7, "thesis-5.7")                                                             \
     R(train, thesis_5_8, "thesis-5.8")                                                             \
+    R(train, thesis_5_8_traditional, "thesis-5.8-traditional")                                     \
     R(train, sparcml_table2, "sparcml-table2")                                                     \
     R(train, sparcml_table2_trigrams, "sparcml-table2-trigrams")                                   \
     R(train, sdp4bit_table1, "sdp4bit-table1")

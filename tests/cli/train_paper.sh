@@ -150,5 +150,17 @@ json 'd["rows"][-4]["speedup_bulk"] == 1 and d["rows"][-4]["target_speedup_bulk"
 json 'abs(d["rows"][-2]["target_speedup_bulk"] - d["rows"][-4]["target_s"] / d["rows"][-2]["target_s"]) < 1e-9'
 json 'abs(d["rows"][-1]["speedup_bulk"] - d["rows"][-4]["step_s"] / d["rows"][-1]["step_s"]) < 1e-9'
 json 'any("within 43%" in n for n in d["notes"])'
+cp out against
+# Against sequential steps of fp32: all else is Figure 5.8's.
+q 0 $h --paper thesis-5.8-traditional --format json
+json '[(r["consistency"], r["mode"], r["scheme"][:4]) for r in d["rows"] if r["kind"] == "summary"] == [("bulk", "sequential", "fp32"), ("stale", "overlap", "spar")]'
+python3 - <<'P' || bad "thesis-5.8-traditional changes more than the steps of fp32"
+import json
+of = lambda name: [r for r in json.load(open(name))["rows"] if r["kind"] == "summary"]
+(overlapped, _, _, before), (sequential, stale) = of("against"), of("out")
+assert abs(stale["target_speedup_bulk"] - sequential["target_s"] / stale["target_s"]) < 1e-9
+assert (stale["target_s"], sequential["accuracy"]) == (before["target_s"], overlapped["accuracy"])
+P
+json 'sum("within 43%" in n for n in d["notes"]) == 1'
 
 finish
