@@ -14,6 +14,7 @@
 #include "core/memory.h"
 #include "core/nearest.h"
 #include "core/units.h"
+#include "models/recipe_base.h"
 #include "models/recipe_list.h"
 
 /* --- the recipes that the program carries --- */
@@ -376,93 +377,55 @@ static int check_names(const struct cc_recipe *r, struct cc_error *e)
 
 /* --- bases --- */
 
-enum { MOST_BASES = 8 };
+enum { MOST_BASES = 8 }; /* of each other */
 
-static int open_at(const char *name, int depth, struct cc_recipe **out, struct cc_error *e);
+/* A recipe that is read, and those whose base it is. */
+struct reading {
+    const char *name; /* NULL: a text */
+    const struct reading *of;
+    struct cc_recipe *recipe;
+};
 
-static int add_copy(cJSON *own, const cJSON *member, struct cc_error *e)
+static int open_base(const char *name, const struct reading *of, struct cc_recipe **out,
+                     struct cc_error *e);
+
+static cJSON *commands_of(const struct cc_recipe *r)
 {
-    cJSON *copy = cJSON_Duplicate(member, 1);
-    if (copy != NULL && cJSON_AddItemToObject(own, member->string, copy))
-        return CC_OK;
-    cJSON_Delete(copy);
-    return cc_fail(e, "out of memory");
-}
-
-/* Puts the notes of a base before the command's own. */
-static int fill_notes(cJSON *own, const cJSON *base, struct cc_error *e)
-{
-    for (int i = cJSON_GetArraySize(base); i-- > 0;) {
-        cJSON *copy = cJSON_Duplicate(cJSON_GetArrayItem(base, i), 1);
-        if (copy == NULL || !cJSON_InsertItemInArray(own, 0, copy)) {
-            cJSON_Delete(copy);
-            return cc_fail(e, "out of memory");
-        }
-    }
-    return CC_OK;
-}
-
-/* Gives an object the members of its base that it lacks, and takes away those that are null. With
- * `command`, objects among them are given the base's members likewise, and notes its notes. */
-static int fill(cJSON *own, const cJSON *base, bool command, struct cc_error *e)
-{
-    for (const cJSON *b = base->child; b != NULL; b = b->next) {
-        cJSON *have = cJSON_GetObjectItemCaseSensitive(own, b->string);
-        if (have == NULL)
-            CC_TRY(add_copy(own, b, e));
-        else if (command && cJSON_IsObject(have) && cJSON_IsObject(b))
-            CC_TRY(fill(have, b, false, e));
-        else if (command && cJSON_IsArray(have) && strcmp(b->string, "notes") == 0)
-            CC_TRY(fill_notes(have, b, e));
-    }
-    for (cJSON *next, *c = own->child; c != NULL; c = next) {
-        next = c->next;
-        if (cJSON_IsNull(c))
-            cJSON_Delete(cJSON_DetachItemViaPointer(own, c));
-    }
-    return CC_OK;
-}
-
-static const cJSON *commands_of(const struct cc_recipe *r)
-{
-    return cc_recipe_get(r->json, "commands");
+    return cJSON_GetObjectItemCaseSensitive(r->json, "commands");
 }
 
 /* Opens the base of a command, if it has one, and gives the command its members. The command's form
  * is not checked yet. */
-static int follow_base(cJSON *command, int depth, struct cc_recipe **from, struct cc_error *e)
+static int follow_base(cJSON *command, const struct reading *at, struct cc_recipe **from,
+                       struct cc_error *e)
 {
     const char *base = cJSON_GetStringValue(cc_recipe_get(command, "base"));
     const char *own = cJSON_GetStringValue(cc_recipe_get(command, "command"));
     if (base == NULL || own == NULL)
         return CC_OK;
-    if (depth == MOST_BASES)
-        return cc_fail(e, "the base %s: more than %d recipes, each the base of the one before",
-                       base, MOST_BASES);
-    CC_TRY_IN(open_at(base, depth + 1, from, e), e, "the base %s", base);
+    CC_TRY_IN(open_base(base, at, from, e), e, "its base");
     if (strcmp((*from)->item[0].command, own) != 0)
-        return cc_fail(e, "the base %s: it is of '%s', and the command is '%s'", base,
+        return cc_fail(e, "its base %s is of '%s', and the command is '%s'", base,
                        (*from)->item[0].command, own);
-    return fill(command, commands_of(*from)->child, true, e);
+    return cc_recipe_fill(command, commands_of(*from)->child, e);
 }
 
-static int follow_bases(struct cc_recipe *r, int depth, struct cc_error *e)
+/* Gives the commands of a recipe the members of their bases. A base keeps its first command alone,
+ * the only one that is used. */
+static int follow_bases(struct cc_recipe *r, const struct reading *at, struct cc_error *e)
 {
-    const cJSON *list = commands_of(r);
+    cJSON *list = commands_of(r);
     if (!cJSON_IsArray(list) || list->child == NULL)
         return CC_OK;
+    while (at->of != NULL && list->child->next != NULL)
+        cJSON_Delete(cJSON_DetachItemViaPointer(list, list->child->next));
     CC_TRY(CC_NEW(r->item, (size_t)cJSON_GetArraySize(list), e));
-    for (cJSON *c = list->child; c != NULL; c = c->next)
-        CC_TRY(follow_base(c, depth, &r->item[r->count++].from, e));
+    for (cJSON *c = list->child; c != NULL; c = c->next, r->count++)
+        CC_TRY_IN(follow_base(c, at, &r->item[r->count].from, e), e, "command %zu", r->count);
     return CC_OK;
 }
 
 /* --- reading --- */
-
-struct reading {
-    int depth; /* of bases */
-    struct cc_recipe *recipe;
-};
 
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
@@ -475,7 +438,7 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     r->json = cJSON_Duplicate(root, 1);
     if (r->json == NULL)
         CC_TRY_OUT(cc_fail(e, "out of memory"));
-    CC_TRY_OUT(follow_bases(r, reading->depth, e));
+    CC_TRY_OUT(follow_bases(r, reading, e));
     CC_TRY_OUT(check(&a_recipe, r->json, e));
     r->about = cc_recipe_text(r->json, "about");
     r->source = cc_recipe_text(r->json, "source");
@@ -498,7 +461,7 @@ out:
 
 int cc_recipe_parse(const char *text, size_t length, struct cc_recipe **out, struct cc_error *e)
 {
-    struct reading reading = {.depth = 0};
+    struct reading reading = {.name = NULL};
     CC_TRY(cc_json_parse_as(text, length, parse_root, &reading, e));
     *out = reading.recipe;
     return CC_OK;
@@ -539,19 +502,21 @@ bool cc_recipe_is_file(const char *name)
     return n > 5 && strcmp(name + n - 5, ".json") == 0;
 }
 
-static int open_at(const char *name, int depth, struct cc_recipe **out, struct cc_error *e)
+/* Opens a recipe that is the base of another one, or of none. */
+static int open_as(const char *name, const struct reading *of, struct cc_recipe **out,
+                   struct cc_error *e)
 {
     size_t i = 0;
-    struct reading reading = {.depth = depth};
+    struct reading reading = {.name = name, .of = of};
     if (cc_recipe_is_file(name)) {
         CC_TRY(cc_json_read_as(name, parse_root, &reading, e));
     } else {
         CC_TRY(find(name, &i, e));
+        reading.name = cc_recipe_names[i];
         CC_TRY(cc_json_parse_as(builtin[i].begin, cc_embedded_size(&builtin[i]), parse_root,
                                 &reading, e));
-        name = cc_recipe_names[i];
     }
-    const int status = cc_text(&reading.recipe->name, e, "%s", name);
+    const int status = cc_text(&reading.recipe->name, e, "%s", reading.name);
     if (status == CC_OK)
         *out = reading.recipe;
     else
@@ -559,9 +524,24 @@ static int open_at(const char *name, int depth, struct cc_recipe **out, struct c
     return status;
 }
 
+static int open_base(const char *name, const struct reading *of, struct cc_recipe **out,
+                     struct cc_error *e)
+{
+    int bases = 1;
+    for (const struct reading *r = of; r != NULL; r = r->of, bases++) {
+        if (r->name == NULL && cc_recipe_is_file(name))
+            return cc_fail(e, "%s: the base of a text is no file", name);
+        if (r->name != NULL && strcmp(r->name, name) == 0)
+            return cc_fail(e, "%s is a base of itself: take a \"base\" away", name);
+    }
+    if (bases > MOST_BASES)
+        return cc_fail(e, "more than %d recipes are bases of each other", MOST_BASES - 1);
+    return open_as(name, of, out, e);
+}
+
 int cc_recipe_open(const char *name, struct cc_recipe **out, struct cc_error *e)
 {
-    return open_at(name, 0, out, e);
+    return open_as(name, NULL, out, e);
 }
 
 const struct cc_recipe_command *cc_recipe_root(const struct cc_recipe_command *c)

@@ -364,19 +364,67 @@ out '^scheme$'
 # So is the source, of which there is one for all of 3LC's tables and figures.
 q 0 recipes --format json
 json 'len({r["reference"] for r in d["rows"] if r["recipe"].startswith("train/3lc")}) == 1'
-base '"sim"'
-echo '{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "base": "base.json"}]}' >based.json
+for file in based.json middle.json basis.json; do
+    cp $file before.json
+    t 2 --recipe based.json -o $file
+    err "are the same file: $file; name another one"
+    same $file before.json
+done
+# `on OWN`: based.json on base.json, of one command.
+on() { echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"commands\": [{\"command\": \"model\", \"base\": \"base.json\", $1}]}" >based.json; }
+# An option of its own holds in the cases of the base, which null takes away. A name is not handed on.
+base '"model", "name": "other", "options": {"scheme": "fp32"}, "each": [[{"options": {"workers": 2, "bw": "10mbps"}}, {"options": {"workers": 4, "bw": "10mbps"}}]]'
+on '"options": {"bw": "5mbps"}'
+q 0 --recipe based.json --format json
+json '[(r["workers"], r["bw_bps"]) for r in d["rows"]] == [(2, 5e6), (4, 5e6)]'
+on '"options": {"workers": 3}, "each": null'
+q 0 --recipe based.json --format json
+json '[(r["workers"], r["bw_bps"]) for r in d["rows"]] == [(3, 1e9)]'
+echo '{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "base": "base.json"}, {"command": "model", "name": "two", "base": "base.json"}]}' >both.json
+q 0 --recipe both.json -q -o both.csv
+[ -s both-model.csv ] && [ -s both-two.csv ] || bad "a base's name is handed on"
+# Null takes away what is there, and nothing else.
+on '"optoins": null'
 t 1 --recipe based.json
-err "based.json: the base base.json: it is of 'sim', and the command is 'model'"
-base '"model", "base": "based.json"'
+err 'based.json: command 0: "optoins" is null, and its base has none to take away'
+on '"options": {"bww": null}'
 t 1 --recipe based.json
-err 'the base base.json: .*: more than 8 recipes, each the base of the one before'
-base '"model", "options": {"workers": null}'
+err 'based.json: command 0: "options": "bww" is null, and its base has none to take away'
+on '"compare": {"key": null}'
 t 1 --recipe based.json
+err '"compare": "key" is null, and its base has none'
+on '"notes": "text"'
+t 1 --recipe based.json
+err 'based.json: "commands": element 0: "notes": not a list'
+# Bases that cannot be.
+on '"notes": ["n"]'
+base_of() { base "$1"; on '"notes": ["n"]'; t 1 --recipe based.json; }
+base_of '"sim"'
+err "based.json: command 0: its base base.json is of 'sim', and the command is 'model'"
+base_of '"model", "base": "based.json"'
+err 'based.json: command 0: its base: base.json: command 0: its base: based.json is a base of itself: take a "base" away'
+base_of '"model", "options": {"workers": null}'
 err 'base.json: .*"workers": neither a text'
-base '"model", "base": "nosuch"'
+base_of '"model", "base": "nosuch.json"'
+err 'its base: nosuch.json: cannot be read: No such file'
+base "\"model\", \"base\": \"nosuch\""
+on '"notes": ["n"]'
 t 2 --recipe based.json
-err "recipe 'nosuch' is not known"
+err "its base: recipe 'nosuch' is not known"
+# Seven bases in a row, of which only the first commands are read, and eight.
+i=0
+while [ $i -lt 9 ]; do
+    python3 -c "import json
+c = {'command': 'model', 'base': 'row$((i + 1)).json', 'name': 'n'}
+if $i == 8: c = {'command': 'model', 'options': {'workers': 2, 'scheme': 'fp32'}}
+more = [dict(c, name='n%d' % k, title=3) for k in range(200)] if $i > 1 else []
+json.dump({'schema': 'commcomp-recipe/1', 'about': 'x', 'commands': [c] + more}, open('row$i.json', 'w'))"
+    i=$((i + 1))
+done
+t 1 --recipe row0.json
+err 'more than 7 recipes are bases of each other'
+q 0 --recipe row1.json --format json
+json '[r["workers"] for r in d["rows"]] == [2]'
 
 # The journal is a file that is written, too.
 t 2 --recipe cases.json -o x.csv --notes x.csv.journal
