@@ -420,8 +420,10 @@ static int follow_bases(struct cc_recipe *r, const struct reading *at, struct cc
     while (at->of != NULL && list->child->next != NULL)
         cJSON_Delete(cJSON_DetachItemViaPointer(list, list->child->next));
     CC_TRY(CC_NEW(r->item, (size_t)cJSON_GetArraySize(list), e));
-    for (cJSON *c = list->child; c != NULL; c = c->next, r->count++)
-        CC_TRY_IN(follow_base(c, at, &r->item[r->count].from, e), e, "command %zu", r->count);
+    for (cJSON *c = list->child; c != NULL; c = c->next) {
+        const size_t i = r->count++;
+        CC_TRY_IN(follow_base(c, at, &r->item[i].from, e), e, "command %zu", i);
+    }
     return CC_OK;
 }
 
