@@ -76,6 +76,11 @@ static inline int cc_cluster_per_nic(const struct cc_cluster *c)
     const int nics = c->nics > 1 ? c->nics : 1;
     return (cc_cluster_per_host(c) + nics - 1) / nics;
 }
+/* The host of a worker, counted from 0. */
+static inline int cc_host_of(const struct cc_cluster *c, int worker)
+{
+    return worker / cc_cluster_per_host(c);
+}
 /* The hosts of the workers. */
 static inline int cc_cluster_hosts(const struct cc_cluster *c)
 {

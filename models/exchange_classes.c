@@ -42,11 +42,6 @@ static int block_of(int i, int sites, int of)
     return (int)((long long)i * sites / of);
 }
 
-int cc_host_of(const struct cc_cluster *c, int rank)
-{
-    return rank / cc_cluster_per_host(c);
-}
-
 int cc_site_of(const struct cc_cluster *c, int rank)
 {
     return block_of(cc_host_of(c, rank), sites_of(c), cc_cluster_hosts(c));

@@ -22,8 +22,7 @@ struct cc_link_costs {
 
 struct cc_link_costs cc_classes_of(const struct cc_exchange_case *k);
 
-/* The host and the site of a worker, and the level of a message between two. */
-int cc_host_of(const struct cc_cluster *c, int rank);
+/* The site of a worker, and the level of a message between two. */
 int cc_site_of(const struct cc_cluster *c, int rank);
 enum cc_level cc_level_of(const struct cc_cluster *c, int from, int to);
 /* The worker's port to other hosts, among those of all hosts. */

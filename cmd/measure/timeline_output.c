@@ -120,7 +120,7 @@ static int host_of(const struct cc_setting *s, int rank)
     const struct cc_cluster *c = &s->cluster;
     const int server = rank - c->workers;
     if (server < 0)
-        return rank / cc_cluster_per_host(c);
+        return cc_host_of(c, rank);
     return c->colocated ? server : cc_cluster_hosts(c) + server;
 }
 
