@@ -154,11 +154,12 @@ int cc_timeline_row(struct cc_timeline *t, const struct cc_timeline_head *head, 
     return CC_OK;
 }
 
-int cc_timeline_track(struct cc_timeline *t, const char *name, int host, struct cc_error *e)
+int cc_timeline_track(struct cc_timeline *t, const char *name, int host, bool worker,
+                      struct cc_error *e)
 {
     t->track++;
     CC_TRY(begin_name(t, "thread", name, e));
-    add(t, ", \"host\": %d", host);
+    add(t, ", \"host\": %d%s", host, worker ? ", \"worker\": true" : "");
     end_name(t, "thread", ++t->order);
     return CC_OK;
 }

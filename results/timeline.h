@@ -55,9 +55,11 @@ int cc_timeline_open(const char *path, const char *const *about, uint64_t most_b
                      struct cc_timeline **out, struct cc_error *e);
 /* Begins a row and ends the one before. */
 int cc_timeline_row(struct cc_timeline *t, const struct cc_timeline_head *head, struct cc_error *e);
-/* Adds a track below those of the row, of a rank on this host, counted from 0. The following slices
- * are on it, in order of time and without overlap; those shorter than a microsecond are omitted. */
-int cc_timeline_track(struct cc_timeline *t, const char *name, int host, struct cc_error *e);
+/* Adds a track below those of the row, of a rank on this host, counted from 0; `worker`: of a
+ * worker's own time, of which each worker has one. The following slices are on it, in order of time
+ * and without overlap; those shorter than a microsecond are omitted. */
+int cc_timeline_track(struct cc_timeline *t, const char *name, int host, bool worker,
+                      struct cc_error *e);
 void cc_timeline_put(struct cc_timeline *t, const struct cc_timeline_slice *s);
 int cc_timeline_put_end(struct cc_timeline *t, const struct cc_timeline_end *end,
                         struct cc_error *e);

@@ -16,9 +16,9 @@ enum { MOST_ROWS = 256 };
 
 /* A track. A rank may have two, both on its host. */
 struct track {
-    size_t number, row, host;
-    bool worker;  /* one of a worker's own time */
-    bool counted; /* its host has workers, so that its link counts */
+    size_t number, row, host; /* host: SIZE_MAX for the track of no rank, which has the steps */
+    bool worker;              /* one of a worker's own time */
+    bool counted;             /* its host has workers, so that its link counts */
 };
 
 /* One end of a transfer. */
@@ -110,25 +110,13 @@ static int add_row(struct reader *r, const cJSON *event, const cJSON *args)
     return CC_OK;
 }
 
-/* Whether a name is "worker 3", and not "worker 3, codecs". */
-static bool names_worker(const char *name)
-{
-    static const char word[] = "worker ";
-    const size_t length = strlen(word);
-    return strncmp(name, word, length) == 0 && name[length] != '\0' &&
-           name[length + strspn(name + length, "0123456789")] == '\0';
-}
-
-/* Adds a track; that of the steps is of no rank, and has no host. */
 static int add_track(struct reader *r, const cJSON *event, const cJSON *args)
 {
-    const char *name;
-    struct track t = {.host = SIZE_MAX};
+    struct track t = {.host = SIZE_MAX,
+                      .worker = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(args, "worker"))};
     CC_TRY(find_row(r, event, &t.row));
     CC_TRY(need_size(event, "tid", &t.number, r->e));
-    CC_TRY(cc_json_need_text(args, "name", &name, r->e));
-    t.worker = names_worker(name);
-    if (strcmp(name, "steps") != 0)
+    if (t.worker || cJSON_GetObjectItemCaseSensitive(args, "host") != NULL)
         CC_TRY(need_size(args, "host", &t.host, r->e));
     CC_TRY(CC_GROW(r->track, &r->track_capacity, r->tracks + 1, r->e));
     r->track[r->tracks++] = t;
@@ -212,6 +200,8 @@ static int add_end(struct reader *r, const cJSON *event, const struct track *tra
 {
     struct end end = {.track = track, .received = is_text(event, "ph", "e")};
     size_t bytes = 0;
+    if (track->host == SIZE_MAX)
+        return cc_fail(r->e, "track %zu of a transfer has no \"host\"", track->number);
     CC_TRY(need_time(event, "ts", &end.at_s, r->e));
     CC_TRY(cc_json_need_text(event, "id", &end.id, r->e));
     if (!end.received)

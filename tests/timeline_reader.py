@@ -28,9 +28,9 @@ KEYS = {
 OPTIONAL = {"M": set(), "X": {"args", "cname"}, "b": {"args"}, "e": {"args"}}
 METADATA = {"process_name": "name", "thread_name": "name", "process_sort_index": "sort_index",
             "thread_sort_index": "sort_index"}
-# What commcomp says of a process or track besides its name.
+# Further arguments of the events that name a process or track.
 ABOUT = {"process_name": {"scheme": str, "up_bps": (int, Decimal), "down_bps": (int, Decimal)},
-         "thread_name": {"host": int}}
+         "thread_name": {"host": int, "worker": bool}}
 # The reserved names of chrome://tracing; it refuses others.
 COLOURS = {
     "thread_state_uninterruptible", "thread_state_iowait", "thread_state_running",

@@ -241,7 +241,7 @@ static int add_rank(struct cc_timeline *t, const struct cc_experiment_setting *s
     const int host = host_of(&s->setting, events->rank);
     CC_TRY(count_units(&s->setting, &units, e));
     name_rank(s, events->rank, name);
-    CC_TRY(cc_timeline_track(t, name, host, e));
+    CC_TRY(cc_timeline_track(t, name, host, worker, e));
     add_spans(t, s, events, false);
     for (size_t i = 0; i < events->flows; i++)
         CC_TRY(add_flow(t, s, events->rank, units, &events->flow[i], e));
@@ -251,7 +251,7 @@ static int add_rank(struct cc_timeline *t, const struct cc_experiment_setting *s
     if (!worker || !has_own_track(s, CC_PHASE_ENCODE))
         return CC_OK;
     (void)snprintf(codecs, sizeof codecs, "%s, codecs", name);
-    CC_TRY(cc_timeline_track(t, codecs, host, e));
+    CC_TRY(cc_timeline_track(t, codecs, host, false, e));
     add_spans(t, s, events, true);
     return CC_OK;
 }

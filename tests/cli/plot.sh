@@ -119,10 +119,10 @@ err "bad.json: row 2: the key 'schema' is not where the first row has it"
 cat >timeline.json <<'P'
 {"displayTimeUnit": "ms", "traceEvents": [
 {"ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {"name": "int8, two workers", "scheme": "int8", "up_bps": 4e8, "down_bps": 2e8}},
-{"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "worker 0", "host": 0}},
+{"ph": "M", "name": "thread_name", "pid": 1, "tid": 2, "args": {"name": "worker 0", "host": 0, "worker": true}},
 {"ph": "X", "name": "compute", "cat": "phase", "pid": 1, "tid": 2, "ts": 0.000, "dur": 25.000},
 {"ph": "b", "cat": "transfer", "name": "into worker 1", "id": "1.0", "pid": 1, "tid": 2, "ts": 960.000, "args": {"bytes": 500}},
-{"ph": "M", "name": "thread_name", "pid": 1, "tid": 3, "args": {"name": "worker 1", "host": 1}},
+{"ph": "M", "name": "thread_name", "pid": 1, "tid": 3, "args": {"name": "worker 1", "host": 1, "worker": true}},
 {"ph": "X", "name": "compute", "cat": "phase", "pid": 1, "tid": 3, "ts": 25.000, "dur": 10.000},
 {"ph": "e", "cat": "transfer", "name": "into worker 1", "id": "1.0", "pid": 1, "tid": 3, "ts": 1000.000}
 ], "otherData": {"program": "commcomp", "left_out": 0}}

@@ -66,7 +66,7 @@ static void to_the_letter(void **state)
     struct cc_timeline *t = open_one(path, 0);
     struct cc_error e = {""};
     assert_int_equal(cc_timeline_row(t, &lossy, &e), CC_OK);
-    assert_int_equal(cc_timeline_track(t, "worker 0", 0, &e), CC_OK);
+    assert_int_equal(cc_timeline_track(t, "worker 0", 0, true, &e), CC_OK);
     put(t, &compute, 4, 0, 0.0012345678);
     put(t, &compute, 4, 0.0012345678, 0.0012348); /* less than a microsecond */
     put(t, &waits, 4, 0.0012345678, 2.5);
@@ -79,7 +79,7 @@ static void to_the_letter(void **state)
                                            .bytes = 5000000000};
     assert_int_equal(cc_timeline_put_end(t, &leaves, &e), CC_OK);
     assert_int_equal(cc_timeline_step(t, 4, 0, 2.5, &e), CC_OK);
-    assert_int_equal(cc_timeline_track(t, "server 0", 3, &e), CC_OK);
+    assert_int_equal(cc_timeline_track(t, "server 0", 3, false, &e), CC_OK);
     struct cc_timeline_end comes = leaves;
     comes.received = true;
     comes.at = 0.0020000004;
@@ -100,7 +100,7 @@ static void to_the_letter(void **state)
             "\"name\": \"3lc:s=1.75, ring ?\", \"scheme\": \"3lc:s=1.75\", \"up_bps\": 1000000000, "
             "\"down_bps\": 250000000"),
         NAME("thread", "1", "1", "0", "\"name\": \"steps\""),
-        NAME("thread", "1", "2", "1", "\"name\": \"worker 0\", \"host\": 0"),
+        NAME("thread", "1", "2", "1", "\"name\": \"worker 0\", \"host\": 0, \"worker\": true"),
         "{\"ph\": \"X\", \"name\": \"compute\", \"cat\": \"phase\", \"pid\": 1, \"tid\": 2, "
         "\"ts\": 0.000, \"dur\": 1234.568, \"cname\": \"good\", \"args\": {\"step\": 4}}",
         "{\"ph\": \"X\", \"name\": \"wait\", \"cat\": \"phase\", \"pid\": 1, \"tid\": 2, "
@@ -142,7 +142,7 @@ static void too_much(void **state)
     assert_int_equal(cc_timeline_row(t, &plain, &e), CC_OK);
     cc_timeline_miss(t, 5);
     for (int track = 0; track < 3; track++) {
-        assert_int_equal(cc_timeline_track(t, "worker", 0, &e), CC_OK);
+        assert_int_equal(cc_timeline_track(t, "worker", 0, true, &e), CC_OK);
         for (size_t i = 0; i < SLICES; i++)
             put(t, &compute, i, 1e-3 * (double)i, 1e-3 * (double)(i + 1));
     }

@@ -39,13 +39,13 @@ static struct cc_error e;
 static const char *const events[] = {
     PROCESS("1", "\"name\": \"a\", \"scheme\": \"fp32\", \"up_bps\": 100000000, \"down_bps\": 2e8"),
     TRACK("1", "1", "\"name\": \"steps\""),
-    TRACK("1", "2", "\"name\": \"worker 0\", \"host\": 0"),
+    TRACK("1", "2", "\"name\": \"w0\", \"host\": 0, \"worker\": true"),
     SPAN("compute", "1", "2", "0.000", "25.000"), /* bins 0 and 1, and half of bin 2 */
     SPAN("wait", "1", "2", "25.000", "975.000"),
     SENT("local", "1", "2", "100.000", "5000"),
     TRACK("1", "3", "\"name\": \"worker 0, codecs\", \"host\": 0"),
     SPAN("encode", "1", "3", "30.000", "10.000"),
-    TRACK("1", "4", "\"name\": \"worker 1\", \"host\": 1"),
+    TRACK("1", "4", "\"name\": \"w1\", \"host\": 1, \"worker\": true"),
     SPAN("compute", "1", "4", "15.000", "5.000"), /* half of bin 1 */
     SENT("push", "1", "4", "40.000", "300"),
     RECEIVED("pull", "1", "4", "1000.000"),
@@ -58,8 +58,8 @@ static const char *const events[] = {
     SPAN("compute", "1", "5", "80.000", "10.000"), /* not a worker's */
     PROCESS("6", "\"name\": \"b\", \"scheme\": \"3lc\""),
     TRACK("6", "6", "\"name\": \"steps\""),
-    TRACK("6", "7", "\"name\": \"worker 0\", \"host\": 0"),
-    TRACK("6", "8", "\"name\": \"worker 1\", \"host\": 0"),
+    TRACK("6", "7", "\"name\": \"w0\", \"host\": 0, \"worker\": true"),
+    TRACK("6", "8", "\"name\": \"w1\", \"host\": 0, \"worker\": true"),
     TRACK("6", "9", "\"name\": \"server 0\", \"host\": 1"),
     SENT("push", "6", "7", "10.000", "100"),
     RECEIVED("push", "6", "9", "20.000"),
@@ -180,6 +180,8 @@ static void refused(void **state)
         {"\"pid\": 6, \"tid\": 6, \"args\": {\"name\": \"b\"",
          "\"pid\": 1, \"tid\": 6, \"args\": {\"name\": \"b\"", "process 1 has a name already"},
         {", \"host\": 0", "", "event 3: \"host\" should be a whole number"},
+        {"\"name\": \"server 0\", \"host\": 0", "\"name\": \"server 0\"",
+         "track 5 of a transfer has no \"host\""},
         {"\"tid\": 3, \"args\"", "\"tid\": 2, \"args\"", "track 2 has two names"},
         {"\"tid\": 3, \"ts\"", "\"tid\": 7, \"ts\"", "process 1 has no track 7"},
         {"\"tid\": 3, \"ts\"", "\"tid\": 77, \"ts\"", "process 1 has no track 77"},
@@ -199,12 +201,9 @@ static void refused(void **state)
          "transfer 'other' does not have one begin and one end"},
         {"\"id\": \"pull\"", "\"id\": \"push\"", "does not have one begin and one end"},
         {"\"ts\": 70.000", "\"ts\": 30.000", "transfer 'push' ends before it begins"},
-        {"\"name\": \"worker 0\", \"host\": 0}},\n{\"ph\": \"M\", \"name\": \"thread_name\", "
-         "\"pid\": "
-         "6, \"tid\": 8, \"args\": {\"name\": \"worker 1\"",
-         "\"name\": \"server 1\", \"host\": 0}},\n{\"ph\": \"M\", \"name\": \"thread_name\", "
-         "\"pid\": "
-         "6, \"tid\": 8, \"args\": {\"name\": \"worker one\"",
+        {", \"worker\": true}},\n" TRACK("6", "8",
+                                         "\"name\": \"w1\", \"host\": 0, \"worker\": true"),
+         "}},\n" TRACK("6", "8", "\"name\": \"w1\", \"host\": 0, \"worker\": false"),
          "process 6 has no track of a worker"},
     };
     (void)state;
@@ -229,7 +228,7 @@ static void nothing(void **state)
         {"", "no event names a track"},
         {PROCESS("1", "\"name\": \"a\", \"scheme\": \"b\""), "no event names a track"},
         {PROCESS("1", "\"name\": \"a\", \"scheme\": \"b\"") "," TRACK(
-             "1", "2", "\"name\": \"worker 0\", \"host\": 0"),
+             "1", "2", "\"name\": \"w0\", \"host\": 0, \"worker\": true"),
          "process 1 has no events that take time"},
         {"3", "no event names a track"},
     };
