@@ -254,12 +254,22 @@ static int add_share(struct builder *b, double bps, double of_bps)
                       : add_value(b, CC_NULL, 0, NULL);
 }
 
+/* Whether two of a timeline's rows have the same name, as where they differ in their latency. */
+static bool repeats_names(const struct cc_timeline_uses *u)
+{
+    for (size_t i = 0; i < u->rows; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(u->row[i].name, u->row[k].name) == 0)
+                return true;
+    return false;
+}
+
 /* Adds a row for each bin of a timeline's row, at the bin's middle. */
-static int add_bins(struct builder *b, const struct cc_timeline_use *use)
+static int add_bins(struct builder *b, const struct cc_timeline_use *use, const char *name)
 {
     const double width = use->end_s / CC_TIMELINE_BINS;
     for (size_t i = 0; i < CC_TIMELINE_BINS; i++) {
-        CC_TRY(add_value(b, CC_TEXT, 0, use->name));
+        CC_TRY(add_value(b, CC_TEXT, 0, name));
         CC_TRY(add_value(b, CC_TEXT, 0, use->scheme));
         CC_TRY(add_value(b, CC_NUMBER, ((double)i + 0.5) * width, NULL));
         CC_TRY(add_value(b, CC_NUMBER, use->computing[i], NULL));
@@ -272,6 +282,18 @@ static int add_bins(struct builder *b, const struct cc_timeline_use *use)
     return CC_OK;
 }
 
+/* Adds the bins of row i; where names repeat, each has the row's number, so that no two are the
+ * same. */
+static int add_use(struct builder *b, const struct cc_timeline_uses *u, size_t i, bool numbered)
+{
+    char *name;
+    CC_TRY(numbered ? cc_text(&name, b->e, "%s, row %zu", u->row[i].name, i + 1)
+                    : cc_text(&name, b->e, "%s", u->row[i].name));
+    const int status = add_bins(b, &u->row[i], name);
+    free(name);
+    return status;
+}
+
 static int timeline_rows(struct builder *b, const cJSON *document)
 {
     static const char *const keys[] = {"process",   "scheme",        "at_s",     "computing",
@@ -281,8 +303,9 @@ static int timeline_rows(struct builder *b, const cJSON *document)
     CC_TRY(cc_timeline_read(document, &uses, b->e));
     for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == CC_OK; i++)
         status = add_key(b, keys[i]);
+    const bool numbered = repeats_names(&uses);
     for (size_t i = 0; i < uses.rows && status == CC_OK; i++)
-        status = add_bins(b, &uses.row[i]);
+        status = add_use(b, &uses, i, numbered);
     cc_timeline_uses_free(&uses);
     return status;
 }

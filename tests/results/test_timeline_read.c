@@ -163,6 +163,21 @@ static char *changed(const char *old, const char *new)
     return out;
 }
 
+/* Rows of one name, as of two latencies, are told apart by their numbers; others have none. */
+static void equal_names(void **state)
+{
+    struct cc_sheet s;
+    (void)state;
+    char *text = changed("\"name\": \"b\"", "\"name\": \"a\"");
+    if (parse(text, &s) != CC_OK)
+        fail_msg("%s", e.text);
+    const size_t c = cc_sheet_column(&s, "process");
+    assert_string_equal(cc_sheet_value(&s, 99, c)->text, "a, row 1");
+    assert_string_equal(cc_sheet_value(&s, 100, c)->text, "a, row 2");
+    cc_sheet_free(&s);
+    free(text);
+}
+
 static void refused(void **state)
 {
     static const struct {
@@ -256,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),
+        cmocka_unit_test(equal_names),
         cmocka_unit_test(refused),
         cmocka_unit_test(nothing),
     };
