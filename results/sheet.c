@@ -247,11 +247,11 @@ static int json_origins(struct builder *b, const cJSON *document)
     return CC_OK;
 }
 
-/* A share of a link's rate; null where that is not known. */
-static int add_share(struct builder *b, double bps, double of_bps)
+/* A rate, as a share of a link's; null where that, or which transfers there were, is not known. */
+static int add_rate(struct builder *b, const struct cc_timeline_use *use, double bps, double of_bps)
 {
-    return of_bps > 0 ? add_value(b, CC_NUMBER, bps / of_bps, NULL)
-                      : add_value(b, CC_NULL, 0, NULL);
+    return use->transfers > 0 && of_bps > 0 ? add_value(b, CC_NUMBER, bps / of_bps, NULL)
+                                            : add_value(b, CC_NULL, 0, NULL);
 }
 
 /* Whether two of a timeline's rows have the same name, as where they differ in their latency. */
@@ -273,10 +273,10 @@ static int add_bins(struct builder *b, const struct cc_timeline_use *use, const 
         CC_TRY(add_value(b, CC_TEXT, 0, use->scheme));
         CC_TRY(add_value(b, CC_NUMBER, ((double)i + 0.5) * width, NULL));
         CC_TRY(add_value(b, CC_NUMBER, use->computing[i], NULL));
-        CC_TRY(add_share(b, use->sent_bps[i], use->up_bps));
-        CC_TRY(add_share(b, use->received_bps[i], use->down_bps));
-        CC_TRY(add_value(b, CC_NUMBER, use->sent_bps[i], NULL));
-        CC_TRY(add_value(b, CC_NUMBER, use->received_bps[i], NULL));
+        CC_TRY(add_rate(b, use, use->sent_bps[i], use->up_bps));
+        CC_TRY(add_rate(b, use, use->received_bps[i], use->down_bps));
+        CC_TRY(add_rate(b, use, use->sent_bps[i], 1));
+        CC_TRY(add_rate(b, use, use->received_bps[i], 1));
         CC_TRY(end_row(b, b->s->rows + 1));
     }
     return CC_OK;
@@ -301,6 +301,7 @@ static int timeline_rows(struct builder *b, const cJSON *document)
     struct cc_timeline_uses uses;
     int status = CC_OK;
     CC_TRY(cc_timeline_read(document, &uses, b->e));
+    b->s->timeline = true;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == CC_OK; i++)
         status = add_key(b, keys[i]);
     const bool numbered = repeats_names(&uses);

@@ -275,6 +275,7 @@ static int spread_transfer(struct reader *r, const struct end *sent, const struc
     const double bits = 8 * sent->bytes;
     if (received->at_s < sent->at_s)
         return cc_fail(r->e, "transfer '%.60s' ends before it begins", sent->id);
+    row->transfers++;
     if (sent->track->host == received->track->host)
         return CC_OK;
     if (sent->track->counted)

@@ -12,6 +12,7 @@ enum { CC_TIMELINE_BINS = 100 };
 struct cc_timeline_use {
     const char *name, *scheme;          /* in the document */
     size_t workers, hosts;              /* hosts that have workers */
+    size_t transfers;                   /* also those within a host */
     double end_s;                       /* when the last event ends; bins divide the time from 0 */
     double up_bps, down_bps;            /* of a link; 0: not known */
     double computing[CC_TIMELINE_BINS]; /* the mean share of the workers' time, 0 to 1 */

@@ -295,6 +295,37 @@ static int read_options(const struct cc_args *args, const char **names, struct p
     return CC_OK;
 }
 
+/* --- timelines --- */
+
+static bool has_transfers(const struct cc_sheet *sheet, enum cc_value_kind kind)
+{
+    return cc_sheet_has(sheet, cc_sheet_column(sheet, "sent_bps"), kind);
+}
+
+/* Fails where a plot of a timeline would be empty. */
+static int check_timeline(const struct cc_sheet *sheet, enum cc_plot_kind kind, struct cc_error *e)
+{
+    if (kind == CC_PLOT_THROUGHPUT && !has_transfers(sheet, CC_NUMBER))
+        return cc_fail(e,
+                       "%s: nothing to plot: it has no transfers; those of --exchange mpi are not "
+                       "recorded",
+                       sheet->path);
+    return CC_OK;
+}
+
+/* Says why a picture lacks links. */
+static void note_links(const struct cc_sheet *sheet, enum cc_plot_kind kind)
+{
+    if (has_transfers(sheet, CC_NULL))
+        cc_say("%s%s has no transfers, so that its links are not drawn; those of --exchange mpi "
+               "are not recorded",
+               has_transfers(sheet, CC_NUMBER) ? "a row of " : "", sheet->path);
+    else if (kind == CC_PLOT_TIMELINE &&
+             !cc_sheet_has(sheet, cc_sheet_column(sheet, "link_sent"), CC_NUMBER))
+        cc_say("%s does not know its links' bandwidth: --kind throughput draws what they carry",
+               sheet->path);
+}
+
 static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
                 const struct plot_options *o, struct cc_error *e)
 {
@@ -310,14 +341,14 @@ static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
                         "--over goes with --kind accuracy, loss, train-loss and bits, not with "
                         "--kind %s",
                         cc_plot_kind_names[kind]);
+    if (sheet->timeline)
+        CC_TRY(check_timeline(sheet, kind, e));
     struct cc_figure figure;
     CC_TRY(cc_figure_make(sheet, kind, &o->filter, &figure, e));
-    if (figure.left_out > 0 && !args->quiet)
+    if (sheet->timeline && !args->quiet)
+        note_links(sheet, kind);
+    else if (figure.left_out > 0 && !args->quiet)
         cc_say("%zu rows of %s lack these numbers and are left out", figure.left_out, sheet->path);
-    if (kind == CC_PLOT_TIMELINE && !args->quiet &&
-        !cc_sheet_has(sheet, cc_sheet_column(sheet, "link_sent"), CC_NUMBER))
-        cc_say("%s does not know its links' bandwidth: --kind throughput draws what they carry",
-               sheet->path);
     int status = write_output(args, o, &figure, e);
     cc_figure_free(&figure);
     return status;

@@ -141,6 +141,14 @@ err 'nothing to plot: no row that --scheme'
 sed 's/, "up_bps": 4e8, "down_bps": 2e8//' timeline.json >unknown.json
 t 0 plot unknown.json
 err "unknown.json does not know its links' bandwidth: --kind throughput"
+# Without transfers, as of --exchange mpi, nothing is known of links.
+grep -v '"transfer"' timeline.json | sed 's/10.000},$/10.000}/' >none.json
+t 0 plot none.json --format script
+err 'none.json has no transfers, so that its links are not drawn; those of --exchange mpi'
+grep -q '^.p0s0' out || bad 'none.json: computing is not drawn'
+grep -q '^.p0s1' out && bad 'none.json: links are drawn'
+t 1 plot none.json --kind throughput
+err 'none.json: nothing to plot: it has no transfers'
 sed 's/commcomp/other/' timeline.json >other.json
 t 1 plot other.json
 err 'other.json: a trace of another program: `commcomp sim --timeline FILE`'

@@ -178,6 +178,34 @@ static void equal_names(void **state)
     free(text);
 }
 
+/* A row without transfers says nothing of links, unlike one whose transfers are within hosts. */
+static void without_transfers(void **state)
+{
+    static const char before[] =
+        "{\"traceEvents\": [" PROCESS("1", "\"name\": \"a\", \"scheme\": \"b\", \"up_bps\": 8, "
+                                           "\"down_bps\": 8") "," TRACK(
+            "1", "2", "\"name\": \"w\", \"host\": 0, \"worker\": true") "," SPAN("compute", "1",
+                                                                                 "2", "0", "10");
+    static const char within[] = "," SENT("t", "1", "2", "0", "5") "," RECEIVED("t", "1", "2", "9");
+    static const char *const keys[] = {"sent_bps", "received_bps", "link_sent", "link_received"};
+    (void)state;
+    for (int transfers = 0; transfers < 2; transfers++) {
+        struct cc_sheet s;
+        char text[4096];
+        (void)snprintf(text, sizeof text,
+                       "%s%s], \"otherData\": {\"program\": \"commcomp\", \"left_out\": 0}}",
+                       before, transfers == 1 ? within : "");
+        if (parse(text, &s) != CC_OK)
+            fail_msg("%s", e.text);
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            const struct cc_value *v = cc_sheet_value(&s, 50, cc_sheet_column(&s, keys[k]));
+            assert_int_equal(v->kind, transfers == 1 ? CC_NUMBER : CC_NULL);
+        }
+        assert_true(s.timeline && fabs(value(&s, 50, "computing") - 1) < 1e-9);
+        cc_sheet_free(&s);
+    }
+}
+
 static void refused(void **state)
 {
     static const struct {
@@ -270,9 +298,8 @@ static void nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),
-        cmocka_unit_test(equal_names),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(by_hand),           cmocka_unit_test(equal_names),
+        cmocka_unit_test(without_transfers), cmocka_unit_test(refused),
         cmocka_unit_test(nothing),
     };
     return cmocka_run_group_tests(tests, join_events, NULL);
