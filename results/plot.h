@@ -91,6 +91,7 @@ struct cc_axis {
     int base;      /* base of the log tics: 10 or 2 */
     double lo, hi; /* the range shown */
     double only;   /* the value of all points, which is the only tic; 0: they differ */
+    double most;   /* the largest `hi` of axes with one label, whose unit they share; 0: hi */
 };
 
 /* Rows that differ in more than the scheme and x have panels of their own. */
@@ -99,7 +100,7 @@ struct cc_panel {
     struct cc_points *of; /* [series], perhaps without points */
     size_t first_row;     /* one of its rows */
     const char *measure;  /* the panel's y if panels differ in it; else NULL */
-    struct cc_axis x;     /* if panels have axes of their own */
+    struct cc_axis x;     /* if panels have axes of their own: see cc_panel_x */
 };
 
 struct cc_figure {

@@ -145,6 +145,21 @@ static void set_mark_ranges(struct cc_figure *f)
     add_mark_margins(&f->x);
 }
 
+/* Sets each panel's x axis to the range of its own lines. */
+static void set_own_x(struct cc_figure *f, double share)
+{
+    for (size_t i = 0; i < f->panels; i++) {
+        struct cc_axis *own = &f->panel[i].x;
+        *own = f->x;
+        own->lo = own->hi = NAN;
+        for (size_t k = 0; k < f->series_count; k++)
+            for (size_t p = 0; p < f->panel[i].of[k].count; p++)
+                extend(own, f->panel[i].of[k].point[p].x);
+        add_margin(own, share, false);
+        own->most = f->x.hi;
+    }
+}
+
 static void extend_by_lines(struct cc_figure *f, const struct cc_points *of)
 {
     for (size_t p = 0; p < of->count; p++) {
@@ -184,7 +199,10 @@ static void set_ranges(struct cc_figure *f)
         extend(&f->y, f->x.lo);
         extend(&f->y, f->x.hi);
     }
-    add_margin(&f->x, f->shape == CC_LABELLED ? 0.06 : 0.03, false);
+    const double share = f->shape == CC_LABELLED ? 0.06 : 0.03;
+    add_margin(&f->x, share, false);
+    if (f->own_axes)
+        set_own_x(f, share);
     if (!bars)
         add_margin(&f->y, 0.06, f->bands);
 }
@@ -269,13 +287,14 @@ double cc_axis_share(const struct cc_axis *a, double v)
  * front of points --- */
 
 /* Whether two lines of a panel are within a hundredth of the axis at each point. */
-static bool coincide(const struct cc_figure *f, const struct cc_points *a,
-                     const struct cc_points *b)
+static bool coincide(const struct cc_figure *f, const struct cc_panel *panel, size_t k, size_t l)
 {
+    const struct cc_points *a = &panel->of[k], *b = &panel->of[l];
+    const struct cc_axis *axis = cc_panel_x(f, panel);
     if (a->count != b->count)
         return false;
     for (size_t i = 0; i < a->count; i++) {
-        const double x = cc_axis_share(&f->x, a->point[i].x) - cc_axis_share(&f->x, b->point[i].x);
+        const double x = cc_axis_share(axis, a->point[i].x) - cc_axis_share(axis, b->point[i].x);
         const double y = cc_axis_share(&f->y, a->point[i].y) - cc_axis_share(&f->y, b->point[i].y);
         if (fabs(x) > 0.003 || fabs(y) > 0.01)
             return false;
@@ -286,7 +305,7 @@ static bool coincide(const struct cc_figure *f, const struct cc_points *a,
 static bool same_line(const struct cc_figure *f, size_t a, size_t b)
 {
     for (size_t i = 0; i < f->panels; i++)
-        if (!coincide(f, &f->panel[i].of[a], &f->panel[i].of[b]))
+        if (!coincide(f, &f->panel[i], a, b))
             return false;
     return true;
 }
@@ -317,6 +336,11 @@ char *cc_lines_name(const struct cc_figure *f, const size_t *leader, size_t k, s
         if (leader[i] == k)
             cc_list_add(text, length, ", ", "%s", f->series[i]);
     return text;
+}
+
+const struct cc_axis *cc_panel_x(const struct cc_figure *f, const struct cc_panel *p)
+{
+    return f->own_axes ? &p->x : &f->x;
 }
 
 size_t cc_panel_points(const struct cc_figure *f, size_t panel)

@@ -49,6 +49,8 @@ struct cc_bar cc_figure_bar(const struct cc_figure *f, const struct cc_points *o
 /* Whether a step takes another time than the sum of its parts: they overlap, or workers wait. */
 bool cc_figure_has_totals(const struct cc_figure *f);
 
+/* A panel's x axis. */
+const struct cc_axis *cc_panel_x(const struct cc_figure *f, const struct cc_panel *p);
 /* The number of a panel's points. */
 size_t cc_panel_points(const struct cc_figure *f, size_t panel);
 

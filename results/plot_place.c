@@ -114,7 +114,7 @@ struct cc_number_format cc_axis_format(const struct cc_axis *a, double least)
     if (a->log || strcmp(a->unit, "#") == 0 || strcmp(a->unit, "bit/s") == 0)
         return n;
     size_t i = 0;
-    while (strcmp(a->unit, "s") == 0 && a->hi < times[i].from)
+    while (strcmp(a->unit, "s") == 0 && fmax(a->hi, a->most) < times[i].from)
         i++;
     if (strcmp(a->unit, "s") == 0) {
         n.scale = times[i].scale;

@@ -243,7 +243,7 @@ static void place_areas(struct sizer *s)
                            (double)row * (h.row + p->area_height + h.between) - (h.row - TICS * em);
         p->area[i].left = left_of(s) + (double)column * (p->area_width + BETWEEN_COLUMNS * em);
         p->area[i].bottom = top - p->area_height;
-        p->area[i].x = s->f->own_axes ? s->f->panel[i].x : s->f->x;
+        p->area[i].x = *cc_panel_x(s->f, &s->f->panel[i]);
     }
 }
 

@@ -146,7 +146,7 @@ static void put_panel(const struct cc_figure *f, const struct cc_panel *p, int c
         }
         put_name(f->series[k], width, out);
         if (f->shape == CC_MARKS)
-            put_marks(f, &p->of[k], f->own_axes ? &p->x : &f->x, room, out);
+            put_marks(f, &p->of[k], cc_panel_x(f, p), room, out);
         else
             put_stacked(f, &p->of[k], scale, out);
     }
@@ -203,10 +203,11 @@ static void put_letter(struct chart *c, int x, int y, char l)
 static void put_points(const struct cc_figure *f, const size_t *leader, const struct cc_panel *p,
                        struct chart *c)
 {
+    const struct cc_axis *axis = cc_panel_x(f, p);
     memset(c->cell, ' ', (size_t)c->columns * (size_t)c->lines);
     for (size_t k = 0; k < f->series_count; k++)
         for (size_t i = 0; i < p->of[k].count && leader[k] == k; i++) {
-            const int x = cell_of(cc_axis_share(&f->x, p->of[k].point[i].x), c->columns);
+            const int x = cell_of(cc_axis_share(axis, p->of[k].point[i].x), c->columns);
             const int y = cell_of(1 - cc_axis_share(&f->y, p->of[k].point[i].y), c->lines);
             put_letter(c, x, y, letter(k));
         }
@@ -224,20 +225,20 @@ static void y_text(const struct cc_figure *f, int lines, int line, char text[64]
 }
 
 /* Writes the x tics' texts below the axis, each centred as far as there is room. */
-static void put_x_tics(const struct cc_figure *f, int columns, FILE *out)
+static void put_x_tics(const struct cc_figure *f, const struct cc_axis *x, int columns, FILE *out)
 {
     double tic[CC_MOST_TICS];
     char text[64];
-    const size_t n = cc_axis_tics(&f->x, columns / 12 > 1 ? columns / 12 : 2, tic);
+    const size_t n = cc_axis_tics(x, columns / 12 > 1 ? columns / 12 : 2, tic);
     int used = -1;
     (void)fprintf(out, "%*s", BEFORE_AXIS - 1, "");
     for (size_t i = 0; i <= n; i++) {
         const double v = i == 0 ? f->exact : tic[i - 1];
         if (i == 0 ? f->exact <= 0 : v < 5 * f->exact)
             continue;
-        tic_text(f, &f->x, true, v, text);
+        tic_text(f, x, true, v, text);
         const int length = (int)strlen(text);
-        int begin = cell_of(cc_axis_share(&f->x, v), columns) - length / 2;
+        int begin = cell_of(cc_axis_share(x, v), columns) - length / 2;
         begin = begin + length > columns ? columns - length : begin < 0 ? 0 : begin;
         if (used >= 0 && begin < used + 2)
             continue;
@@ -264,7 +265,7 @@ static void put_chart_panel(const struct cc_figure *f, const struct cc_panel *p,
     (void)fprintf(out, "%*s+", BEFORE_AXIS - 1, "");
     repeat('-', c->columns, out);
     (void)fputc('\n', out);
-    put_x_tics(f, c->columns, out);
+    put_x_tics(f, cc_panel_x(f, p), c->columns, out);
 }
 
 /* Writes the legend; lines that coincide stand together. */

@@ -39,6 +39,22 @@ static void refused(const char *text, enum cc_plot_kind kind, const char *messag
     cc_sheet_free(&s);
 }
 
+/* Each row of a timeline has its own range of time, in the unit that the label of all says. */
+static void times_of_panels(void **state)
+{
+    static const char text[] = "process,at_s,computing\na,1,1\na,30,0\nb,0.1,1\nb,0.5,0.2\n";
+    char tic[64];
+    (void)state;
+    struct cc_figure f = figure_of(text, CC_PLOT_TIMELINE);
+    assert_int_equal(f.panels, 2);
+    assert_true(f.x.hi > 30 && f.x.hi < 35);
+    const struct cc_axis *x = cc_panel_x(&f, &f.panel[1]);
+    assert_true(x->lo == 0 && x->hi > 0.5 && x->hi < 0.6);
+    cc_tic_text(x, 0, 0.2, tic);
+    assert_string_equal(tic, "0.2");
+    cc_figure_free(&f);
+}
+
 /* Unordered rows, two clusters; 3lc is above int8. */
 static const char speedups[] = "scheme,exchange,workers,bw_bps,speedup\n"
                                "int8,ps,4,1e9,1.5\nint8,ps,4,1e7,3.9\n3lc,ps,4,1e7,50\n"
@@ -550,6 +566,7 @@ int main(void)
         cmocka_unit_test(numbers),
         cmocka_unit_test(tics),
         cmocka_unit_test(labels),
+        cmocka_unit_test(times_of_panels),
         cmocka_unit_test(trainings_over_steps),
         cmocka_unit_test(trainings_over_bytes_and_time),
         cmocka_unit_test(bits_of_trainings),
