@@ -161,7 +161,11 @@ static int scan_list(struct scan *s, char close, int depth)
 static int scan_value(struct scan *s, int depth)
 {
     if (++s->values > CC_JSON_VALUES)
-        return bad(s, "too many values");
+        return cc_fail(
+            s->e,
+            "byte %zu: more than %d values, the most that are read; of a timeline, fewer "
+            "--steps, workers or schemes have fewer",
+            (size_t)(s->p - s->start), CC_JSON_VALUES);
     skip_space(s);
     const int c = peek(s);
     const int status = c == '{'   ? scan_list(s, '}', depth)

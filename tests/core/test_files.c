@@ -263,6 +263,21 @@ static void json(void **state)
     assert_int_equal(cc_json_parse("[]\0", 3, &root, &e), CC_FAIL);
 }
 
+/* A list is a value besides its elements, which alone are as many as are read. */
+static void json_of_many_values(void **state)
+{
+    static char text[2 * CC_JSON_VALUES + 2];
+    struct cc_error e;
+    cJSON *root;
+    (void)state;
+    for (size_t i = 0; i < CC_JSON_VALUES; i++)
+        memcpy(text + 2 * i, i == 0 ? "[0" : ",0", 2);
+    text[2 * CC_JSON_VALUES] = ']';
+    assert_int_equal(cc_json_parse(text, 2 * CC_JSON_VALUES + 1, &root, &e), CC_FAIL);
+    assert_contains(e.text,
+                    "more than 4194304 values, the most that are read; of a timeline, fewer");
+}
+
 static void json_sizes(void **state)
 {
     (void)state;
@@ -321,6 +336,7 @@ int main(void)
         IN_SCRATCH(asked_before),
         IN_SCRATCH(streams_get_the_whole),
         cmocka_unit_test(json),
+        cmocka_unit_test(json_of_many_values),
         cmocka_unit_test(json_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
