@@ -382,6 +382,57 @@ static void keep_highest(struct cc_maker *m)
     }
 }
 
+/* The schemes of a sheet, in the order of its rows; of many, the first ones. */
+static void list_schemes(const struct cc_sheet *s, char *out, size_t cap)
+{
+    enum { MOST = 8 };
+    const char *listed[MOST];
+    size_t count = 0;
+    const size_t c = cc_sheet_column(s, "scheme");
+    for (size_t row = 0; row < s->rows && c != CC_NO_COLUMN; row++) {
+        const struct cc_value *v = cc_sheet_value(s, row, c);
+        size_t k = 0;
+        while (v->kind == CC_TEXT && k < count && strcmp(listed[k], v->text) != 0)
+            k++;
+        if (v->kind != CC_TEXT || k < count)
+            continue;
+        cc_list_add(out, cap, ", ", "%.60s", count < MOST ? v->text : "...");
+        if (count == MOST)
+            return;
+        listed[count++] = v->text;
+    }
+}
+
+/* Whether a row has a scheme of the filter. */
+static bool has_scheme(const struct cc_maker *m)
+{
+    const struct cc_plot_filter only = {.schemes = m->filter->schemes,
+                                        .scheme_count = m->filter->scheme_count};
+    struct cc_maker all = *m;
+    all.filter = &only;
+    for (size_t row = 0; row < m->s->rows; row++)
+        if (cc_maker_keeps(&all, row))
+            return true;
+    return false;
+}
+
+static int fail_without_points(const struct cc_maker *m)
+{
+    const struct cc_plot_filter *o = m->filter;
+    char schemes[300] = "";
+    list_schemes(m->s, schemes, sizeof schemes);
+    if (schemes[0] != '\0' && !has_scheme(m))
+        return cc_fail(m->e, "%s: nothing to plot: no row has the scheme%s %.60s%s; there %s %s",
+                       m->s->path, o->scheme_count > 1 ? "s" : "", o->schemes[0],
+                       o->scheme_count > 1 ? ", ..." : "",
+                       strchr(schemes, ' ') != NULL ? "are" : "is", schemes);
+    return cc_fail(m->e, "%s: nothing to plot: no row%s has numbers for %s; %s", m->s->path,
+                   o->scheme_count > 0 || o->exchange != NULL || o->bw_bps > 0 || o->workers > 0
+                       ? " that --scheme, --bw, --workers and --exchange leave"
+                       : "",
+                   m->kind->measure[0], m->kind->hint);
+}
+
 static int check_amount(const struct cc_maker *m)
 {
     static const char *const what[] = {[CC_LINES] = "lines",
@@ -391,12 +442,7 @@ static int check_amount(const struct cc_maker *m)
                                        [CC_MARKS] = "rows"};
     const struct cc_figure *f = m->f;
     if (f->panels == 0)
-        return cc_fail(m->e, "%s: nothing to plot: no row%s has numbers for %s; %s", m->s->path,
-                       m->filter->scheme_count > 0 || m->filter->exchange != NULL ||
-                               m->filter->bw_bps > 0 || m->filter->workers > 0
-                           ? " that --scheme, --bw, --workers and --exchange leave"
-                           : "",
-                       m->kind->measure[0], m->kind->hint);
+        return fail_without_points(m);
     size_t most = f->shape == CC_LINES ? CC_MOST_LINES : CC_MOST_SERIES;
     if (f->series_count > most)
         return cc_fail(

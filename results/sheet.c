@@ -302,6 +302,7 @@ static int timeline_rows(struct builder *b, const cJSON *document)
     int status = CC_OK;
     CC_TRY(cc_timeline_read(document, &uses, b->e));
     b->s->timeline = true;
+    b->s->partial = uses.partial;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0] && status == CC_OK; i++)
         status = add_key(b, keys[i]);
     const bool numbered = repeats_names(&uses);
@@ -543,6 +544,8 @@ static int read_document(const cJSON *root, void *out, struct cc_error *e)
 {
     struct cc_provenance *p = out;
     const char *command, *error = NULL;
+    if (cc_timeline_is_trace(root))
+        return cc_fail(e, "a timeline, not a result: `commcomp plot` draws it");
     if (cc_json_schema(root, CC_RECORD_SCHEMA_1, "", NULL) != CC_OK)
         CC_TRY(cc_json_schema(root, CC_RECORD_SCHEMA, "the JSON that commands write has it", e));
     CC_TRY(cc_json_need_text(root, "command", &command, e));

@@ -20,7 +20,7 @@ struct cc_sheet {
     size_t *place;          /* by row, for messages: its line (CSV) or number from 1 (JSON) */
     const char *place_word; /* "line" or "row" */
     bool csv;               /* from CSV, not JSON */
-    bool timeline;          /* from a timeline */
+    bool timeline, partial; /* from a timeline; of a run that did not finish */
 };
 
 #define CC_NO_COLUMN SIZE_MAX

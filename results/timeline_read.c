@@ -326,7 +326,8 @@ static int read_events(struct reader *r, const cJSON *events)
     return CC_OK;
 }
 
-static int check_document(const cJSON *document, const cJSON **events, struct cc_error *e)
+static int check_document(const cJSON *document, const cJSON **events, bool *partial,
+                          struct cc_error *e)
 {
     const cJSON *other = cJSON_GetObjectItemCaseSensitive(document, "otherData");
     size_t left_out;
@@ -335,6 +336,7 @@ static int check_document(const cJSON *document, const cJSON **events, struct cc
         return cc_fail(e,
                        "a trace of another program: `commcomp sim --timeline FILE` and `commcomp "
                        "run --timeline FILE` write timelines");
+    *partial = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(other, "partial"));
     CC_TRY(need_size(other, "left_out", &left_out, e));
     if (left_out > 0)
         return cc_fail(e,
@@ -353,7 +355,7 @@ int cc_timeline_read(const cJSON *document, struct cc_timeline_uses *out, struct
 {
     struct reader r = {.e = e};
     const cJSON *events;
-    CC_TRY(check_document(document, &events, e));
+    CC_TRY(check_document(document, &events, &r.rows.partial, e));
     const int status = read_events(&r, events);
     free(r.pid);
     free(r.track);

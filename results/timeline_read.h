@@ -11,6 +11,7 @@
 struct cc_timeline_uses {
     struct cc_timeline_use *row;
     size_t rows, capacity;
+    bool partial; /* the run did not finish */
 };
 
 /* Whether a document has the events of a trace, from whatever program. */

@@ -302,9 +302,21 @@ static bool has_transfers(const struct cc_sheet *sheet, enum cc_value_kind kind)
     return cc_sheet_has(sheet, cc_sheet_column(sheet, "sent_bps"), kind);
 }
 
-/* Fails where a plot of a timeline would be empty. */
-static int check_timeline(const struct cc_sheet *sheet, enum cc_plot_kind kind, struct cc_error *e)
+/* Fails for options that choose nothing of a timeline, and where its plot would be empty. */
+static int check_timeline(const struct cc_sheet *sheet, const struct plot_options *o,
+                          enum cc_plot_kind kind, struct cc_error *e)
 {
+    const void *const settings[] = {&o->filter.bw_bps, &o->filter.workers, &o->filter.exchange,
+                                    NULL};
+    const char *given = cc_given_of(o, settings);
+    if (given != NULL)
+        return cc_usage(e,
+                        "--%s: %s is a timeline, whose rows have these settings in their names "
+                        "only: choose with --scheme",
+                        given, sheet->path);
+    if (o->filter.one_panel)
+        return cc_usage(e, "--one-panel: rows of a timeline, as in %s, have a panel each",
+                        sheet->path);
     if (kind == CC_PLOT_THROUGHPUT && !has_transfers(sheet, CC_NUMBER))
         return cc_fail(e,
                        "%s: nothing to plot: it has no transfers; those of --exchange mpi are not "
@@ -313,9 +325,12 @@ static int check_timeline(const struct cc_sheet *sheet, enum cc_plot_kind kind, 
     return CC_OK;
 }
 
-/* Says why a picture lacks links. */
-static void note_links(const struct cc_sheet *sheet, enum cc_plot_kind kind)
+/* Says why a picture lacks rows, steps or links. */
+static void note_gaps(const struct cc_sheet *sheet, enum cc_plot_kind kind)
 {
+    if (sheet->partial)
+        cc_say("%s is of a run that was interrupted or failed: it ends before the run would have",
+               sheet->path);
     if (has_transfers(sheet, CC_NULL))
         cc_say("%s%s has no transfers, so that its links are not drawn; those of --exchange mpi "
                "are not recorded",
@@ -333,8 +348,9 @@ static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
     if (cc_given(o, &o->kind) == NULL) {
         CC_TRY(cc_plot_guess(sheet, &kind, e));
         if (!args->quiet)
-            cc_say("plotting --kind %s, for which the file has the columns",
-                   cc_plot_kind_names[kind]);
+            cc_say("plotting --kind %s, %s", cc_plot_kind_names[kind],
+                   sheet->timeline ? "as the file is a timeline"
+                                   : "for which the file has the columns");
     }
     if (cc_given(o, &o->filter.over) != NULL && !cc_plot_is_training(kind))
         return cc_usage(e,
@@ -342,11 +358,11 @@ static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
                         "--kind %s",
                         cc_plot_kind_names[kind]);
     if (sheet->timeline)
-        CC_TRY(check_timeline(sheet, kind, e));
+        CC_TRY(check_timeline(sheet, o, kind, e));
     struct cc_figure figure;
     CC_TRY(cc_figure_make(sheet, kind, &o->filter, &figure, e));
     if (sheet->timeline && !args->quiet)
-        note_links(sheet, kind);
+        note_gaps(sheet, kind);
     else if (figure.left_out > 0 && !args->quiet)
         cc_say("%zu rows of %s lack these numbers and are left out", figure.left_out, sheet->path);
     int status = write_output(args, o, &figure, e);

@@ -97,7 +97,9 @@ err 'missing.csv: cannot be read'
 t 1 plot -q model.csv --kind error
 err "model.csv: the plot 'error' needs a column 'error', which it lacks"
 t 1 plot -q model.csv --scheme int8
-err 'nothing to plot: no row that --scheme'
+err 'model.csv: nothing to plot: no row has the scheme int8; there are fp32, 3lc$'
+t 1 plot -q model.csv --scheme int8,ternary
+err 'nothing to plot: no row has the schemes int8, ...; there are fp32, 3lc$'
 t 1 plot five.csv
 err 'five.csv: nothing to plot: no kind of plot has its columns'
 printf 'scheme,bw_bps,speedup\nfp32,1e7,inf\nfp32,1e8,\n' >empty.csv
@@ -131,13 +133,26 @@ bins() { # the lines of the script's data that are not zero, as time in us and v
     sed -n '/^\$p0s[0-9]/,/^EOD/p' out | awk '$2 + 0 > 1e-3 { printf "%.0f:%.6g ", 1e6 * $1, $2 }'
 }
 t 0 plot timeline.json --format script
-err 'plotting --kind timeline'
+err 'plotting --kind timeline, as the file is a timeline'
 [ "$(bins)" = '5:50 15:50 25:50 35:25 965:25 975:25 985:25 995:25 965:12.5 975:12.5 985:12.5 995:12.5 ' ] || bad "$(bins)"
 out 'Utilization over time: int8, two workers'
 q 0 plot -q timeline.json --kind throughput --scheme int8 --format script
 [ "$(bins)" = '965:5e+07 975:5e+07 985:5e+07 995:5e+07 965:5e+07 975:5e+07 985:5e+07 995:5e+07 ' ] || bad "$(bins)"
 t 1 plot -q timeline.json --scheme fp32
-err 'nothing to plot: no row that --scheme'
+err 'timeline.json: nothing to plot: no row has the scheme fp32; there is int8'
+for option in '--workers 2' '--bw 1gbps' '--exchange ps'; do
+    t 2 plot -q timeline.json $option
+    err "${option% *}: timeline.json is a timeline, whose rows have these settings in their names only"
+done
+t 2 plot -q timeline.json --one-panel
+err '--one-panel: rows of a timeline'
+sed 's/"left_out": 0/"left_out": 0, "partial": true/' timeline.json >partial.json
+t 0 plot partial.json
+err 'partial.json is of a run that was interrupted or failed'
+for command in report compare; do
+    t 1 $command timeline.json $([ $command = compare ] && echo timeline.json || echo '-o r.html')
+    err 'timeline.json: a timeline, not a result: `commcomp plot` draws it'
+done
 sed 's/, "up_bps": 4e8, "down_bps": 2e8//' timeline.json >unknown.json
 t 0 plot unknown.json
 err "unknown.json does not know its links' bandwidth: --kind throughput"
