@@ -25,24 +25,28 @@ err 'no/such/t.json'
 fills='all(abs(sum(float(e - b) for n, s, b, e in r.tracks[w]) / sum(float(e - b) for n, b, e in r.steps) - 1) < tolerance for r in t.rows for w in r.tracks if w.startswith("worker"))'
 lasts='all(abs(sum(float(e - b) for n, b, e in r.steps) / len(r.steps) / 1e6 / row["step_s"] - 1) < tolerance for r, row in zip(t.rows, d["rows"]))'
 
-# utilization EXPRESSION...: they hold for the bins that `plot` draws of t.json, by row: of computing, sent and
-# received (in the order of the names) the sum over the bins times their width, in seconds of a worker, and bits of a host.
+# utilization EXPRESSION...: they hold for the bins that `plot` draws of t.json, by row and name of the line: the sum over
+# the bins times their width, in `shares` percent of it, in `bits` those of a host.
 utilization() {
     for kind in timeline throughput; do
         "$program" plot -q t.json --kind $kind --format script >$kind.gp 2>err </dev/null || bad "plot: $(cat err)"
     done
-    PYTHONPATH=$tests python3 - "$@" >reader 2>&1 <<'P' || bad "$(head -n 3 reader)"
+    PYTHONPATH=$tests python3 - "$@" >reader 2>&1 <<'P' || bad "$(tail -n 3 reader)"
 import re, sys
 from timeline_reader import Timeline
 t = Timeline(open("t.json").read())
-def sums(kind):
-    rows = {}
-    for row, _, data in re.findall(r"^\$p(\d+)s(\d+) << EOD\n(.*?)^EOD$", open(kind + ".gp").read(), re.S | re.M):
+def sums(kind, names):
+    rows, script = {}, open(kind + ".gp").read()
+    # The legend has the order of the lines; those that coincide stand together.
+    legend = [n for texts in re.findall(r"^set label \d+ '([^']*)'", script, re.M) for n in texts.split(", ") if n in names]
+    assert sorted(legend) == sorted(names), legend
+    for row, line, data in re.findall(r"^\$p(\d+)s(\d+) << EOD\n(.*?)^EOD$", script, re.S | re.M):
         xy = [[float(v) for v in line.split()[:2]] for line in data.splitlines()]
         assert len(xy) == 100
-        rows.setdefault(int(row), []).append(sum(y for x, y in xy) * 2 * xy[0][0])
+        rows.setdefault(int(row), {})[legend[int(line)]] = sum(y for x, y in xy) * 2 * xy[0][0]
     return [rows[i] for i in sorted(rows)]
-shares, bits = sums("timeline"), sums("throughput")
+shares = sums("timeline", ["workers compute", "links send", "links receive"])
+bits = sums("throughput", ["sent", "received"])
 def near(a, b):
     return abs(float(a) - float(b)) <= 1e-6 * abs(float(b))
 def computes(row, workers):
@@ -76,22 +80,30 @@ else
         'all(abs(float(e - b) / 1e6 - 3 * 4e6 * 8 * 1.0456 / 1e8) < 0.01 for n, b, e, args in t.rows[0].transfers)' \
         't.other["left_out"] == 0 and t.other["partial"] is False'
     # The server's port is not a worker's: a worker sends pushes, and receives pulls.
-    utilization 'len(shares) == len(bits) == 2' 'all(any(near(s / 100, computes(r, 3)) for s in x) for x, r in zip(shares, t.rows))' \
-        'all(any(near(b, carried(r, 3, lambda x: x[0] == "into server 0")) for b in x) for x, r in zip(bits, t.rows))' \
-        'all(any(near(b, carried(r, 3, lambda x: x[0] != "into server 0")) for b in x) for x, r in zip(bits, t.rows))'
+    utilization 'len(shares) == len(bits) == 2' 'all(near(s["workers compute"] / 100, computes(r, 3)) for s, r in zip(shares, t.rows))' \
+        'all(near(b["sent"], carried(r, 3, lambda x: x[0] == "into server 0")) for b, r in zip(bits, t.rows))' \
+        'all(near(b["received"], carried(r, 3, lambda x: x[0] != "into server 0")) for b, r in zip(bits, t.rows))' \
+        'all(near(s["links send"] * 1e6, b["sent"]) and near(s["links receive"] * 1e6, b["received"]) for s, b in zip(shares, bits))'
     # Without servers: six rounds and as many transfers; every rank adds. Nothing is left out of two
     # steps under way at a time either.
     q 0 $s --workers 4 --exchange ring --scheme fp32,int8 --mode pipe
     timeline t.json 'all(r.name.endswith("ring, 4 workers, 100 Mbit/s, pipe (sim, alpha-beta)") for r in t.rows)' \
         'all(len(r.transfers) == 3 * 4 * 6 for r in t.rows)' \
         't.rows[1].sum("worker 2", "decode, add, encode") > 0'
-    utilization 'all(any(near(s / 100, computes(r, 4)) for s in x) for x, r in zip(shares, t.rows))' \
-        'all(near(b, carried(r, 4, lambda x: True)) for x, r in zip(bits, t.rows) for b in x)'
+    utilization 'all(near(s["workers compute"] / 100, computes(r, 4)) for s, r in zip(shares, t.rows))' \
+        'all(near(b, carried(r, 4, lambda x: True)) for x, r in zip(bits, t.rows) for b in x.values())'
     # Nothing between a worker and the server on its own host is on a link, and a link has both directions.
     q 0 $s --workers 3 --scheme fp32 --exchange ps --servers 3 --colocate
-    utilization 'any(near(s / 100, computes(t.rows[0], 3)) for s in shares[0])' \
-        'all(near(b, carried(t.rows[0], 3, lambda x: x[3]["from"][-1] != x[0][-1])) for b in bits[0])' \
-        'any(near(s * 1e6, bits[0][0]) for s in shares[0])'
+    utilization 'near(shares[0]["workers compute"] / 100, computes(t.rows[0], 3))' \
+        'all(near(b, carried(t.rows[0], 3, lambda x: x[3]["from"][-1] != x[0][-1])) for b in bits[0].values())' \
+        'near(shares[0]["links send"] * 1e6, bits[0]["sent"])'
+    # Two workers a host, whose two interfaces send 100 and receive 200 Mbit/s each.
+    q 0 sim -q --values 1M --bw-up 100mbps --bw-down 200mbps --compute 10ms --steps 3 --timeline t.json \
+        --workers 4 --per-host 2 --nics 2 --exchange ps --scheme fp32
+    utilization 'near(shares[0]["workers compute"] / 100, computes(t.rows[0], 4))' \
+        'near(bits[0]["sent"], carried(t.rows[0], 2, lambda x: x[0] == "into server 0"))' \
+        'near(bits[0]["received"], carried(t.rows[0], 2, lambda x: x[0] != "into server 0"))' \
+        'near(shares[0]["links send"] * 2e6, bits[0]["sent"]) and near(shares[0]["links receive"] * 4e6, bits[0]["received"])'
     # Overlapped steps: codecs have a track beside computing.
     q 0 $s --workers 2 --fuse 100K --mode overlap --scheme int8 --data off
     timeline t.json 'list(t.rows[0].tracks)[:3] == ["worker 0", "worker 0, codecs", "worker 1"]' \
