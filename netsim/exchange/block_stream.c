@@ -117,13 +117,13 @@ static int post_block(struct cc_block_stream *s, struct cc_transfer *t, size_t n
     const size_t at = (s->first + s->blocks) % s->most;
     const struct cc_parcel parcel = {
         .at = CC_OFFSET_OR_NULL(t->at, t->posted), .bytes = n, .peer = t->peer, .tag = s->tag};
+    if (s->sends && t->posted == 0) /* before the call: the peer may have it all before that ends */
+        cc_note_transfer(s->rank_state, false, s->index, t->peer, t->bytes);
     const double since = s->sends ? cc_transport_now(s->rank_state->transport) : 0;
     const int status = cc_requests_begin(&s->requests, at, &parcel, s->sends, e);
     if (s->sends)
         s->rank_state->counters.send_s +=
             fmin(LONGEST_SEND_S, cc_transport_now(s->rank_state->transport) - since);
-    if (s->sends && t->posted == 0)
-        cc_note_transfer(s->rank_state, false, s->index, t->peer, t->bytes);
     s->block[at].of = t;
     s->block[at].bytes = n;
     s->blocks++;
