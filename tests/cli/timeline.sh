@@ -127,6 +127,16 @@ else
         '[r.name for r in t.rows] == [x + ", ps, 2 workers, 1 server, 100 Mbit/s, sequential (run, lab)" for x in ("fp32", "int8")]' \
         'all(list(r.tracks) == ["worker 0", "worker 1", "server 0"] and len(r.transfers) == 12 for r in t.rows)' \
         'all(r.sum("server 0", "aggregate") > 0 and r.sum("worker 1", "compute") > 59999 for r in t.rows)'
+    # Nothing arrives before it leaves, though messages are small and ranks share cores.
+    q 0 $r --workers 4 --values 100K --fuse 10K --bw 1gbps --scheme int8 --mode overlap --steps 30 --compute 5ms --timeline t.json
+    python3 - >reader <<'P' || bad "$(cat reader)"
+import json
+ends = [x for x in json.load(open("t.json"))["traceEvents"] if x["ph"] in "be"]
+sent = {x["id"]: x["ts"] for x in ends if x["ph"] == "b"}
+early = [x for x in ends if x["ph"] == "e" and x["ts"] < sent[x["id"]]]
+print(len(early), "of", len(sent), "transfers end before they begin:", early[:1])
+raise SystemExit(len(sent) < 100 or len(early) > 0)
+P
 fi
 
 finish
