@@ -26,7 +26,7 @@
     K(VALIDATE, "validate", "model, sim and run beside each other")                                \
     K(UTILIZATION, "utilization", "of computing over bandwidth, with local steps")                 \
     K(TIMELINE, "timeline", "computing and links over time, of a file of --timeline")              \
-    K(THROUGHPUT, "throughput", "of links over time, of such a file")                              \
+    K(THROUGHPUT, "throughput", "bits per second on links over time, of such a file")              \
     K(PAPER, "paper", "published figures and the model's")                                         \
     K(PAPERS, "papers", "the errors of published tables")                                          \
     K(COMPARE, "compare", "ratios of two results")                                                 \
