@@ -55,13 +55,15 @@ static struct cc_sheet hostile_sheet(enum cc_plot_kind kind)
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    (void)fputs("scheme,row,table,net,column,heading,trace,exchange,bw_bps,workers,speedup,compute_"
-                "s,codec_s,"
-                "comm_s,step_s,ratio,error,encode_roofline,decode_roofline,values,encode_gb_per_s,"
-                "decode_gb_per_s,accuracy,loss,train_loss,bits_push,step,step_s_model,figure_paper,"
-                "figure_model,rms_error,worst_error,algbw_gb_per_s,busbw_gb_per_s,nonzeros,call_s,"
-                "message_bytes,half_trip_s,half_trip_s_model,b_over_a,cu_model,local_steps\n",
-                out);
+    (void)fputs(
+        "scheme,row,table,net,column,heading,trace,exchange,process,bw_bps,workers,speedup,compute_"
+        "s,codec_s,"
+        "comm_s,step_s,ratio,error,encode_roofline,decode_roofline,values,encode_gb_per_s,"
+        "decode_gb_per_s,accuracy,loss,train_loss,bits_push,step,step_s_model,figure_paper,"
+        "figure_model,rms_error,worst_error,algbw_gb_per_s,busbw_gb_per_s,nonzeros,call_s,"
+        "message_bytes,half_trip_s,half_trip_s_model,b_over_a,cu_model,local_steps,"
+        "at_s,computing,link_sent,sent_bps,received_bps\n",
+        out);
     for (size_t i = 0; i < 2 * HOSTILE; i++) {
         const char *name = hostile[i % HOSTILE], *panel = hostile[3 + i / HOSTILE];
         const char *const texts[] = {name,
@@ -71,12 +73,13 @@ static struct cc_sheet hostile_sheet(enum cc_plot_kind kind)
                                      panel,
                                      panel,
                                      hostile[2],
+                                     panel,
                                      panel};
         put_fields(texts, sizeof texts / sizeof texts[0], out);
         (void)fprintf(out, "%d,2,%zu,1,1,1,2.5,%zu,0.%zu,0.5,0.6,0.7,8,%d,1,1,0.5,0.5,%d", 10,
                       i + 1, i + 1, i + 1, 1000, 20);
-        (void)fprintf(out, ",2.4,%zu,%zu,0.1,0.2,1,2,0.1,1,%zu,1,2,%zu,0.5,8\n", i, i + 1, i + 1,
-                      i + 1);
+        (void)fprintf(out, ",2.4,%zu,%zu,0.1,0.2,1,2,0.1,1,%zu,1,2,%zu,0.5,8,%zu,0.5,0.4,2,3\n", i,
+                      i + 1, i + 1, i + 1, i + 1);
     }
     (void)fclose(out);
     struct cc_sheet s = sheet_of(text);
