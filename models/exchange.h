@@ -70,10 +70,15 @@ static inline int cc_cluster_per_host(const struct cc_cluster *c)
 {
     return c->per_host > 1 ? c->per_host : 1;
 }
+/* The interfaces of a host. */
+static inline int cc_cluster_nics(const struct cc_cluster *c)
+{
+    return c->nics > 1 ? c->nics : 1;
+}
 /* The workers that share one interface of a host, at most. */
 static inline int cc_cluster_per_nic(const struct cc_cluster *c)
 {
-    const int nics = c->nics > 1 ? c->nics : 1;
+    const int nics = cc_cluster_nics(c);
     return (cc_cluster_per_host(c) + nics - 1) / nics;
 }
 /* The host of a worker, counted from 0. */

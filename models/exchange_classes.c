@@ -54,15 +54,10 @@ enum cc_level cc_level_of(const struct cc_cluster *c, int from, int to)
     return cc_site_of(c, from) == cc_site_of(c, to) ? CC_BETWEEN : CC_FAR;
 }
 
-static int nics_of(const struct cc_cluster *c)
-{
-    return c->nics > 1 ? c->nics : 1;
-}
-
 int cc_port_of(const struct cc_cluster *c, int rank)
 {
     const int per = cc_cluster_per_host(c);
-    return rank / per * nics_of(c) + rank % per % nics_of(c);
+    return rank / per * cc_cluster_nics(c) + rank % per % cc_cluster_nics(c);
 }
 
 int cc_wan_of(const struct cc_cluster *c, int from, int to)
@@ -126,7 +121,7 @@ static struct crossing crossing_of(const struct cc_cluster *c, enum cc_pairs pai
             most.inner = ++inside > most.inner ? inside : most.inner;
             continue;
         }
-        const int shared = ++port[cc_port_of(c, i) % nics_of(c)];
+        const int shared = ++port[cc_port_of(c, i) % cc_cluster_nics(c)];
         most.port = shared > most.port ? shared : most.port;
         most.left = ++left > most.left ? left : most.left;
         most.near = most.near || level == CC_BETWEEN;

@@ -21,7 +21,7 @@ struct cc_nccl_cluster cc_nccl_of_cluster(const struct cc_cluster *c, const stru
                                 .generation = CC_NCCL_AMPERE,
                                 .nvlink = true,
                                 .intra = INFINITY,
-                                .inter = (c->nics > 1 ? c->nics : 1) / cc_link_byte_s(l),
+                                .inter = cc_cluster_nics(c) / cc_link_byte_s(l),
                                 .inter_latency_s = l->latency_s};
     if (c->sites > 1) { /* a ring goes once from each site to the next */
         n.inter = fmin(n.inter, c->wan_bps / 8 / (1 + l->overhead));

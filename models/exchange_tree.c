@@ -100,7 +100,7 @@ static void add_rank(struct tree *t, int rank, double (*port_s)[2], struct loads
                      struct loads *most)
 {
     const struct cc_cluster *c = t->k->cluster;
-    const int nics = c->nics > 1 ? c->nics : 1;
+    const int nics = cc_cluster_nics(c);
     double own_s[2] = {0, 0}, work_s = 0, first_s = 0;
     for (t->which = 0; t->which < 2; t->which++) {
         const struct cc_tree_place p = place_of(t, rank);

@@ -195,7 +195,7 @@ int cc_cluster_choose_tp(struct cc_cluster_args *c, struct cc_error *e)
         return CC_OK;
     CC_TRY(check_tp(c, tp, e));
     /* One of tp groups that are alike: it has its own interfaces, or its share of a common one. */
-    const int nics = cluster->nics > 1 ? cluster->nics : 1;
+    const int nics = cc_cluster_nics(cluster);
     int own = 1;
     for (int n = 2; n <= tp; n++)
         if (tp % n == 0 && nics % n == 0)

@@ -128,7 +128,7 @@ static int host_of(const struct cc_setting *s, int rank)
  * known. */
 static void set_rates(const struct cc_experiment_setting *s, struct cc_timeline_head *head)
 {
-    const int nics = s->setting.cluster.nics > 1 ? s->setting.cluster.nics : 1;
+    const int nics = cc_cluster_nics(&s->setting.cluster);
     if (s->formula == CC_NO_FORMULA)
         return;
     head->up_bps = nics * cc_link_up_bps(&s->setting.link);
