@@ -377,7 +377,7 @@ static int check_names(const struct cc_recipe *r, struct cc_error *e)
 
 /* --- bases --- */
 
-enum { MOST_BASES = 8 }; /* of each other */
+enum { MOST_BASES = 7 }; /* in a row */
 
 /* A recipe that is read, and those whose base it is. */
 struct reading {
@@ -529,7 +529,7 @@ static int open_as(const char *name, const struct reading *of, struct cc_recipe 
 static int open_base(const char *name, const struct reading *of, struct cc_recipe **out,
                      struct cc_error *e)
 {
-    int bases = 1;
+    int bases = 0;
     for (const struct reading *r = of; r != NULL; r = r->of, bases++) {
         if (r->name == NULL && cc_recipe_is_file(name))
             return cc_fail(e, "%s: the base of a text is no file", name);
@@ -537,7 +537,7 @@ static int open_base(const char *name, const struct reading *of, struct cc_recip
             return cc_fail(e, "%s is a base of itself: take a \"base\" away", name);
     }
     if (bases > MOST_BASES)
-        return cc_fail(e, "more than %d recipes are bases of each other", MOST_BASES - 1);
+        return cc_fail(e, "more than %d recipes are bases of each other", MOST_BASES);
     return open_as(name, of, out, e);
 }
 

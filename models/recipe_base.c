@@ -1,5 +1,6 @@
 #include "models/recipe_base.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "models/recipe.h"
@@ -43,35 +44,35 @@ static int fill(cJSON *own, const cJSON *base, struct cc_error *e)
     return CC_OK;
 }
 
-/* Takes the options that a command has itself out of the cases of its base. */
-static void clear_cases(const cJSON *cases, const cJSON *options)
+/* Gives a command without cases those of its base, less the options that it has itself. */
+static int fill_cases(cJSON *own, const cJSON *base, struct cc_error *e)
 {
-    for (const cJSON *axis = cc_recipe_first(cases); axis != NULL; axis = axis->next)
+    const cJSON *cases = cc_recipe_get(base, "each");
+    if (cases == NULL || cc_recipe_get(own, "each") != NULL)
+        return CC_OK;
+    CC_TRY(add_copy(own, cases, e));
+    for (const cJSON *axis = cc_recipe_get(own, "each")->child; axis != NULL; axis = axis->next)
         for (const cJSON *one = axis->child; one != NULL; one = one->next)
-            for (const cJSON *o = cc_recipe_first(options); o != NULL; o = o->next)
+            for (const cJSON *o = cc_recipe_first(cc_recipe_get(own, "options")); o != NULL;
+                 o = o->next)
                 cJSON_DeleteItemFromObjectCaseSensitive(
                     cJSON_GetObjectItemCaseSensitive(one, "options"), o->string);
+    return CC_OK;
 }
 
 int cc_recipe_fill(cJSON *own, const cJSON *base, struct cc_error *e)
 {
-    cJSON *given = cJSON_Duplicate(base, 1);
-    int status = CC_OK;
-    if (given == NULL)
-        return cc_fail(e, "out of memory");
-    cJSON_DeleteItemFromObjectCaseSensitive(given, "name");
-    if (cc_recipe_get(own, "each") == NULL)
-        clear_cases(cc_recipe_get(given, "each"), cc_recipe_get(own, "options"));
-    for (cJSON *c = own->child; c != NULL && status == CC_OK; c = c->next) {
-        const cJSON *b = cc_recipe_get(given, c->string);
+    const bool named = cc_recipe_get(own, "name") != NULL;
+    CC_TRY(fill_cases(own, base, e));
+    for (cJSON *c = own->child; c != NULL; c = c->next) {
+        const cJSON *b = cc_recipe_get(base, c->string);
         if (cJSON_IsObject(c))
-            status =
-                cc_status_in(fill(c, cJSON_IsObject(b) ? b : NULL, e), e, "\"%.60s\"", c->string);
+            CC_TRY_IN(fill(c, cJSON_IsObject(b) ? b : NULL, e), e, "\"%.60s\"", c->string);
         else if (cJSON_IsArray(c) && strcmp(c->string, "notes") == 0)
-            status = fill_notes(c, b, e);
+            CC_TRY(fill_notes(c, b, e));
     }
-    if (status == CC_OK)
-        status = fill(own, given, e);
-    cJSON_Delete(given);
-    return status;
+    CC_TRY(fill(own, base, e));
+    if (!named)
+        cJSON_DeleteItemFromObjectCaseSensitive(own, "name");
+    return CC_OK;
 }
