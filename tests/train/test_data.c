@@ -13,27 +13,11 @@
 #include <zlib.h>
 
 #include "core/format/gzip.h"
+#include "tests/lib/data_set.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 #include "train/data/data.h"
 #include "train/data/sources.h"
-
-static struct cc_data *open_data(const char *text)
-{
-    struct cc_data *d = NULL;
-    struct cc_error e = {""};
-    if (cc_data_open(text, &d, &e) != CC_OK)
-        fail_msg("%s: %s", text, e.text);
-    return d;
-}
-
-static void refuse(const char *text, int status, const char *message)
-{
-    struct cc_data *d = NULL;
-    struct cc_error e = {""};
-    assert_int_equal(cc_data_open(text, &d, &e), status);
-    assert_contains(e.text, message);
-}
 
 /* --- the digits --- */
 
@@ -44,7 +28,7 @@ static void digits(void **state)
     static const uint8_t first[] = {0, 0, 5, 13, 9, 1, 0, 0, 0, 0, 13, 15, 10, 15, 5, 0};
     static const size_t classes[] = {178, 182, 177, 183, 181, 182, 181, 179, 174, 180};
     (void)state;
-    struct cc_data *d = open_data("digits");
+    struct cc_data *d = data_set_open("digits");
     size_t count[10] = {0}, sum = 0;
     assert_int_equal(d->train.count, 2999);
     assert_int_equal(d->test.count, 1797);
@@ -86,7 +70,7 @@ static void write_mnist(void **state)
 static void idx(void **state)
 {
     write_mnist(state);
-    struct cc_data *d = open_data(*state);
+    struct cc_data *d = data_set_open(*state);
     for (int part = 0; part < 2; part++) {
         const struct cc_samples *s = part == 0 ? &d->train : &d->test;
         assert_int_equal(s->count, 3);
@@ -143,7 +127,7 @@ static void damaged_idx(void **state)
         if (d->at != SIZE_MAX)
             copy[d->at] = d->value;
         scratch_write(state, d->file, copy, d->size != 0 ? d->size : size);
-        refuse(*state, CC_FAIL, d->message);
+        data_set_refuse(*state, CC_FAIL, d->message);
     }
     /* A class that training does not have. */
     uint8_t copy[sizeof labels];
@@ -151,8 +135,9 @@ static void damaged_idx(void **state)
     copy[9] = 7;
     write_mnist(state);
     write_gzip(state, "t10k-labels-idx1-ubyte.gz", copy, sizeof copy);
-    refuse(*state, CC_FAIL,
-           "t10k-labels-idx1-ubyte.gz: byte 9: class 7; the labels for training are 0 to 2");
+    data_set_refuse(
+        *state, CC_FAIL,
+        "t10k-labels-idx1-ubyte.gz: byte 9: class 7; the labels for training are 0 to 2");
 }
 
 /* Every byte of a gzip file changed, one after the other, and every length: refused, or the same
@@ -216,7 +201,7 @@ static void cifar(void **state)
         scratch_write(state, name, file, 2 * RECORD);
     }
     scratch_write(state, "test_batch.bin", file, RECORD);
-    struct cc_data *d = open_data(*state);
+    struct cc_data *d = data_set_open(*state);
     assert_int_equal(d->train.count, 10);
     assert_int_equal(d->test.count, 1);
     assert_int_equal(d->classes, 10);
@@ -226,9 +211,9 @@ static void cifar(void **state)
     cc_data_free(d);
     file[RECORD] = 10;
     scratch_write(state, "data_batch_3.bin", file, 2 * RECORD);
-    refuse(*state, CC_FAIL, "data_batch_3.bin: byte 3073: class 10; the set has 0 to 9");
+    data_set_refuse(*state, CC_FAIL, "data_batch_3.bin: byte 3073: class 10; the set has 0 to 9");
     scratch_write(state, "data_batch_3.bin", file, 2 * RECORD - 1);
-    refuse(*state, CC_FAIL, "data_batch_3.bin: byte 6145: the file ends within image 1");
+    data_set_refuse(*state, CC_FAIL, "data_batch_3.bin: byte 6145: the file ends within image 1");
     /* The second label counts in CIFAR-100. */
     struct cc_samples s = {0};
     static uint8_t fine[2 + 3072];
@@ -248,7 +233,7 @@ static void csv(void **state)
     char set[512];
     const char *path = scratch_write(state, "x.csv", text, sizeof text - 1);
     (void)snprintf(set, sizeof set, "%s:test=%s", path, path);
-    struct cc_data *d = open_data(set);
+    struct cc_data *d = data_set_open(set);
     assert_int_equal(d->train.count, 6);
     assert_int_equal(d->classes, 3);
     assert_int_equal(cc_data_values(d), 2);
@@ -259,7 +244,7 @@ static void csv(void **state)
     (void)snprintf(
         set, sizeof set, "%s:label=first,dims=2x1x1",
         scratch_write(state, "y.csv", "0,5,1\n1,6,2\n0,7,3\n1,8,4\n1,9,5\n0,10,6\n", 36));
-    d = open_data(set);
+    d = data_set_open(set);
     assert_int_equal(d->train.count, 5);
     assert_int_equal(d->test.count, 1);
     double sum = 0;
@@ -268,13 +253,13 @@ static void csv(void **state)
     assert_float_equal((float)sum + d->test.value[1], 21, 0);
     cc_data_free(d);
     (void)snprintf(set, sizeof set, "%s:dims=3x1x1", path);
-    refuse(set, CC_FAIL, "2 numbers beside the class, and a sample has 3x1x1");
+    data_set_refuse(set, CC_FAIL, "2 numbers beside the class, and a sample has 3x1x1");
     (void)snprintf(set, sizeof set, "%s:lable=first", path);
-    refuse(set, CC_USAGE, "no key 'lable'");
-    refuse(scratch_write(state, "z.csv", "1,2,0.5\n1,2,1\n", 14), CC_FAIL,
-           "row 1, field 3: 0.5 is not a class");
-    refuse(scratch_write(state, "z.csv", "1,2,0\n1,2\n", 10), CC_FAIL, "line 2");
-    refuse(scratch_write(state, "z.csv", "1\n2\n", 4), CC_FAIL, "one column");
+    data_set_refuse(set, CC_USAGE, "no key 'lable'");
+    data_set_refuse(scratch_write(state, "z.csv", "1,2,0.5\n1,2,1\n", 14), CC_FAIL,
+                    "row 1, field 3: 0.5 is not a class");
+    data_set_refuse(scratch_write(state, "z.csv", "1,2,0\n1,2\n", 10), CC_FAIL, "line 2");
+    data_set_refuse(scratch_write(state, "z.csv", "1\n2\n", 4), CC_FAIL, "one column");
 }
 
 /* --- LIBSVM --- */
@@ -285,7 +270,7 @@ static void libsvm(void **state)
     char set[512];
     const char *path = scratch_write(state, "x.libsvm", text, sizeof text - 1);
     (void)snprintf(set, sizeof set, "%s:test=%s", path, path);
-    struct cc_data *d = open_data(set);
+    struct cc_data *d = data_set_open(set);
     static const float want[] = {0.5f, 0, 2, 0, -10, 0, 0, 0, 0, 1, 2, 3};
     static const uint16_t label[] = {0, 1, 0, 2};
     assert_int_equal(d->train.count, 4);
@@ -295,12 +280,12 @@ static void libsvm(void **state)
     assert_memory_equal(d->test.label, label, sizeof label);
     cc_data_free(d);
     (void)snprintf(set, sizeof set, "%s:features=4,test=%s", path, path);
-    d = open_data(set);
+    d = data_set_open(set);
     assert_int_equal(cc_data_values(d), 4);
     cc_data_free(d);
     (void)snprintf(set, sizeof set, "%s:dims=1x2x2,test=%s", path,
                    scratch_write(state, "y.svm", "1 4:1\n", 6));
-    d = open_data(set);
+    d = data_set_open(set);
     assert_int_equal(d->height, 2);
     assert_float_equal(d->test.value[3], 1, 0);
     cc_data_free(d);
@@ -331,20 +316,20 @@ static void damaged_libsvm(void **state)
     };
     char set[512];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        refuse(scratch_write(state, "x.libsvm", all[i].text, strlen(all[i].text)), CC_FAIL,
-               all[i].message);
+        data_set_refuse(scratch_write(state, "x.libsvm", all[i].text, strlen(all[i].text)), CC_FAIL,
+                        all[i].message);
     const char *path = scratch_write(state, "x.libsvm", "1 3:1\n2 1:1\n", 12);
     (void)snprintf(set, sizeof set, "%s:features=2", path);
-    refuse(set, CC_FAIL, "line 1, byte 3: index 3, and samples have 2 features");
+    data_set_refuse(set, CC_FAIL, "line 1, byte 3: index 3, and samples have 2 features");
     (void)snprintf(set, sizeof set, "%s:test=%s", path,
                    scratch_write(state, "y.libsvm", "3 1:1\n", 6));
-    refuse(set, CC_FAIL, "sample 1: the label 3 is none of the 2 in training");
+    data_set_refuse(set, CC_FAIL, "sample 1: the label 3 is none of the 2 in training");
     (void)snprintf(set, sizeof set, "%s:features=0", path);
-    refuse(set, CC_USAGE, "from 1 to 1048576 features");
+    data_set_refuse(set, CC_USAGE, "from 1 to 1048576 features");
     (void)snprintf(set, sizeof set, "%s:features=100,dims=1x1x8", path);
-    refuse(set, CC_USAGE, "features=100, and a sample of dims=1x1x8 has 8 values");
+    data_set_refuse(set, CC_USAGE, "features=100, and a sample of dims=1x1x8 has 8 values");
     (void)snprintf(set, sizeof set, "%s:dims=1x1x2,features=2", path);
-    refuse(set, CC_FAIL, "line 1, byte 3: index 3, and samples have 2 features");
+    data_set_refuse(set, CC_FAIL, "line 1, byte 3: index 3, and samples have 2 features");
 }
 
 /* --- NumPy's arrays --- */
@@ -377,7 +362,7 @@ static void arrays(void **state)
         scratch_write(state, "x.npy", x, npy("|u1", "3, 2, 2", pixels, sizeof pixels, x));
     (void)snprintf(set, sizeof set, "%s:labels=%s,test=%s,test-labels=%s", path, class_file, path,
                    class_file);
-    struct cc_data *d = open_data(set);
+    struct cc_data *d = data_set_open(set);
     assert_true(d->channels == 1 && d->height == 2 && d->width == 2 && d->classes == 3);
     assert_memory_equal(d->train.byte, pixels, sizeof pixels);
     assert_true(d->test.label[0] == 1 && d->test.label[1] == 0 && d->test.label[2] == 2);
@@ -385,12 +370,12 @@ static void arrays(void **state)
     path = scratch_write(state, "x.npy", x, npy("<f4", "3, 2", numbers, sizeof numbers, x));
     (void)snprintf(set, sizeof set, "%s:labels=%s,test=%s,test-labels=%s", path, class_file, path,
                    class_file);
-    d = open_data(set);
+    d = data_set_open(set);
     assert_true(d->channels == 2 && d->height == 1 && d->train.value[5] == -6.5f);
     cc_data_free(d);
-    refuse(path, CC_USAGE, "an .npy file has samples alone; name their classes");
+    data_set_refuse(path, CC_USAGE, "an .npy file has samples alone; name their classes");
     (void)snprintf(set, sizeof set, "%s:labels=%s,test=%s", path, class_file, path);
-    refuse(set, CC_USAGE, "name their classes");
+    data_set_refuse(set, CC_USAGE, "name their classes");
 }
 
 static void damaged_arrays(void **state)
@@ -437,9 +422,9 @@ static void damaged_arrays(void **state)
             set, sizeof set, "%s:labels=%s", path,
             scratch_write(state, "y.npy", y,
                           npy(all[i].y_descr, all[i].y_shape, all[i].y, all[i].y_bytes, y)));
-        refuse(set, CC_FAIL, all[i].message);
+        data_set_refuse(set, CC_FAIL, all[i].message);
     }
-    refuse(scratch_write(state, "x.npz", "PK", 2), CC_FAIL, "x.npz: ");
+    data_set_refuse(scratch_write(state, "x.npz", "PK", 2), CC_FAIL, "x.npz: ");
 }
 
 /* --- synthetic sets --- */
@@ -447,9 +432,10 @@ static void damaged_arrays(void **state)
 static void synthetic(void **state)
 {
     (void)state;
-    struct cc_data *d = open_data("synthetic:classes=4,dims=2x12x10,train=4000,test=50,noise=0.5");
+    struct cc_data *d =
+        data_set_open("synthetic:classes=4,dims=2x12x10,train=4000,test=50,noise=0.5");
     struct cc_data *again =
-        open_data("synthetic:classes=4,dims=2x12x10,train=4000,test=50,noise=0.5");
+        data_set_open("synthetic:classes=4,dims=2x12x10,train=4000,test=50,noise=0.5");
     const size_t n = 240;
     assert_int_equal(cc_data_values(d), n);
     assert_memory_equal(d->train.value, again->train.value, 4000 * n * sizeof(float));
@@ -473,12 +459,12 @@ static void synthetic(void **state)
     free(mean);
     cc_data_free(d);
     cc_data_free(again);
-    refuse("synthetic:classes=1", CC_USAGE, "classes=1: 1 is not between 2 and 65536");
-    refuse("synthetic:size=3", CC_USAGE, "no key 'size'");
-    refuse("synthetic:dims=3x4", CC_USAGE, "channels, height and width");
-    refuse("synthetic:noise=loud", CC_USAGE, "'loud' is not a number");
-    refuse("digit", CC_USAGE, "did you mean 'digits'?");
-    refuse("/nonexistent-folder", CC_USAGE, "is not a data set");
+    data_set_refuse("synthetic:classes=1", CC_USAGE, "classes=1: 1 is not between 2 and 65536");
+    data_set_refuse("synthetic:size=3", CC_USAGE, "no key 'size'");
+    data_set_refuse("synthetic:dims=3x4", CC_USAGE, "channels, height and width");
+    data_set_refuse("synthetic:noise=loud", CC_USAGE, "'loud' is not a number");
+    data_set_refuse("digit", CC_USAGE, "did you mean 'digits'?");
+    data_set_refuse("/nonexistent-folder", CC_USAGE, "is not a data set");
 }
 
 int main(void)

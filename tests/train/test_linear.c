@@ -13,19 +13,11 @@
 #include <string.h>
 
 #include "core/isa.h"
+#include "tests/lib/data_set.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 #include "train/data/data.h"
 #include "train/linear/objective.h"
-
-static struct cc_data *open_rows(const char *text)
-{
-    struct cc_data *d = NULL;
-    struct cc_error e = {""};
-    if (cc_data_open_rows(text, &d, &e) != CC_OK)
-        fail_msg("%s: %s", text, e.text);
-    return d;
-}
 
 /* Three rows of four features, of which the second is empty. */
 static struct cc_data *by_hand(void **state)
@@ -34,7 +26,7 @@ static struct cc_data *by_hand(void **state)
     char set[512];
     const char *path = scratch_write(state, "x.libsvm", text, sizeof text - 1);
     (void)snprintf(set, sizeof set, "%s:test=%s", path, path);
-    return open_rows(set);
+    return data_set_open_rows(set);
 }
 
 static struct cc_linear_objective objective(const struct cc_data *d, enum cc_linear_loss loss,
@@ -99,7 +91,8 @@ static void gradient(void **state)
 {
     enum { FEATURES = 300, ROWS = 200 };
     (void)state;
-    struct cc_data *d = open_rows("synthetic-sparse:features=300,train=200,test=10,nonzeros=40");
+    struct cc_data *d =
+        data_set_open_rows("synthetic-sparse:features=300,train=200,test=10,nonzeros=40");
     const struct cc_linear_objective f = objective(d, CC_LOGISTIC, 0);
     float w[FEATURES], slope[ROWS], sum[FEATURES] = {0}, moved[FEATURES];
     for (int j = 0; j < FEATURES; j++)
@@ -125,7 +118,8 @@ static void gradient(void **state)
 static void same_bits(void **state)
 {
     (void)state;
-    struct cc_data *d = open_rows("synthetic-sparse:features=5000,train=300,test=10,nonzeros=77");
+    struct cc_data *d =
+        data_set_open_rows("synthetic-sparse:features=5000,train=300,test=10,nonzeros=77");
     const struct cc_linear_objective f = objective(d, CC_LOGISTIC, 0.5);
     const struct cc_sparse_rows *r = &d->train.rows;
     float *w = calloc(5000, sizeof *w), *sum = calloc(5000, sizeof *sum);
@@ -194,7 +188,7 @@ static void split(void **state)
     for (int i = 0; i < 23; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%d %d:%d 9:1\n", i % 2, i % 7 + 1, i + 1);
     const char *path = scratch_write(state, "x.svm", text, n);
-    struct cc_data *rows = open_rows(path), *all = NULL;
+    struct cc_data *rows = data_set_open_rows(path), *all = NULL;
     assert_int_equal(cc_data_open(path, &all, NULL), CC_OK);
     const struct cc_samples *part[] = {&rows->train, &all->train, &rows->test, &all->test};
     for (int i = 0; i < 4; i += 2) {
@@ -227,9 +221,9 @@ static void power_law(void **state)
     enum { FEATURES = 1023, ROWS = 2000, NONZEROS = 20 };
     (void)state;
     struct cc_data *d =
-        open_rows("synthetic-sparse:features=1023,train=2000,test=100,nonzeros=20,seed=3");
+        data_set_open_rows("synthetic-sparse:features=1023,train=2000,test=100,nonzeros=20,seed=3");
     struct cc_data *again =
-        open_rows("synthetic-sparse:features=1023,train=2000,test=100,nonzeros=20,seed=3");
+        data_set_open_rows("synthetic-sparse:features=1023,train=2000,test=100,nonzeros=20,seed=3");
     const struct cc_sparse_rows *r = &d->train.rows;
     size_t count[FEATURES] = {0}, ones = 0, rare = 0;
     assert_memory_equal(r->index, again->train.rows.index, ROWS * NONZEROS * sizeof *r->index);
@@ -266,7 +260,7 @@ static void all_features(void **state)
 {
     (void)state;
     struct cc_data *d =
-        open_rows("synthetic-sparse:features=50,train=20,test=5,nonzeros=50,power=2");
+        data_set_open_rows("synthetic-sparse:features=50,train=20,test=5,nonzeros=50,power=2");
     for (size_t k = 0; k < cc_rows_nonzeros(&d->test.rows); k++)
         assert_int_equal(d->test.rows.index[k], k % 50);
     cc_data_free(d);
@@ -277,7 +271,7 @@ static void occurring(void **state)
 {
     (void)state;
     enum { FEATURES = 5000, OCCURRING = 40 };
-    struct cc_data *d = open_rows(
+    struct cc_data *d = data_set_open_rows(
         "synthetic-sparse:features=5000,occurring=40,train=300,test=10,nonzeros=20,power=0");
     bool seen[FEATURES] = {false};
     size_t different = 0, beyond = 0;

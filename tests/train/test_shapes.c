@@ -9,25 +9,8 @@
 #include <stdlib.h>
 
 #include "core/format/crc32.h"
-#include "tests/lib/text.h"
+#include "tests/lib/data_set.h"
 #include "train/data/data.h"
-
-static struct cc_data *open_data(const char *text)
-{
-    struct cc_data *d = NULL;
-    struct cc_error e = {""};
-    if (cc_data_open(text, &d, &e) != CC_OK)
-        fail_msg("%s: %s", text, e.text);
-    return d;
-}
-
-static void refuse(const char *text, int status, const char *message)
-{
-    struct cc_data *d = NULL;
-    struct cc_error e = {""};
-    assert_int_equal(cc_data_open(text, &d, &e), status);
-    assert_contains(e.text, message);
-}
 
 enum { SIDE = 32, PIXELS = SIDE * SIDE };
 
@@ -98,9 +81,9 @@ static void shapes(void **state)
     (void)state;
     static const double area[10] = {2.545, 1.935, 2.56,  2.184, 1.299,
                                     1.732, 1.814, 1.512, 1.555, 1.449};
-    struct cc_data *d = open_data("shapes:train=3000,test=10,strokes=0,noise=0");
-    struct cc_data *other = open_data("shapes:train=100,test=10,strokes=0,noise=0.05");
-    struct cc_data *again = open_data("shapes:train=100,test=10,strokes=0,noise=0,seed=2");
+    struct cc_data *d = data_set_open("shapes:train=3000,test=10,strokes=0,noise=0");
+    struct cc_data *other = data_set_open("shapes:train=100,test=10,strokes=0,noise=0.05");
+    struct cc_data *again = data_set_open("shapes:train=100,test=10,strokes=0,noise=0,seed=2");
     double size[10] = {0}, holes[10] = {0};
     bool inside[PIXELS];
     for (size_t i = 0; i < d->train.count; i++) {
@@ -129,19 +112,19 @@ static void shapes(void **state)
     cc_data_free(d);
     cc_data_free(other);
     cc_data_free(again);
-    d = open_data("shapes:classes=100,size=16,train=200,test=100");
+    d = data_set_open("shapes:classes=100,size=16,train=200,test=100");
     assert_int_equal(d->classes, 100);
     assert_int_equal(cc_data_values(d), 3 * 16 * 16);
     cc_data_free(d);
     /* The same bytes everywhere, as figures that are kept rest on them. */
-    d = open_data("shapes:train=20,test=1");
+    d = data_set_open("shapes:train=20,test=1");
     assert_int_equal(cc_crc32(0, d->train.byte, 20 * 3 * PIXELS), 0xf1f3d3dd);
     cc_data_free(d);
-    d = open_data("shapes:classes=100,train=100,test=1");
+    d = data_set_open("shapes:classes=100,train=100,test=1");
     assert_int_equal(cc_crc32(0, d->train.byte, 100 * 3 * PIXELS), 0xc4037c47);
     cc_data_free(d);
-    refuse("shapes:classes=101", CC_USAGE, "classes=101: 101 is not between 2 and 100");
-    refuse("shapes:dims=3x4", CC_USAGE, "no key 'dims'; there are classes, size");
+    data_set_refuse("shapes:classes=101", CC_USAGE, "classes=101: 101 is not between 2 and 100");
+    data_set_refuse("shapes:dims=3x4", CC_USAGE, "no key 'dims'; there are classes, size");
 }
 
 int main(void)

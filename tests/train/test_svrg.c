@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lib/data_set.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 #include "train/linear/optimum.h"
@@ -17,18 +18,10 @@
 
 enum { FEATURES = 30, ROWS = 100 };
 
-static struct cc_data *open_rows(const char *text)
-{
-    struct cc_data *d = NULL;
-    struct cc_error e = {""};
-    if (cc_data_open_rows(text, &d, &e) != CC_OK)
-        fail_msg("%s: %s", text, e.text);
-    return d;
-}
-
 static struct cc_data *drawn(void)
 {
-    return open_rows("synthetic-sparse:features=30,train=100,test=10,nonzeros=8,noise=0.1");
+    return data_set_open_rows(
+        "synthetic-sparse:features=30,train=100,test=10,nonzeros=8,noise=0.1");
 }
 
 static struct cc_linear_objective objective(const struct cc_data *d, double l2)
@@ -135,7 +128,7 @@ static void constants(void **state)
     char set[512];
     const char *path = scratch_write(state, "x.libsvm", text, sizeof text - 1);
     (void)snprintf(set, sizeof set, "%s:test=%s", path, path);
-    struct cc_data *d = open_rows(set);
+    struct cc_data *d = data_set_open_rows(set);
     const struct cc_linear_objective f = objective(d, 0.5);
     const struct cc_svrg_constants c = cc_svrg_constants(&f);
     assert_true(c.smooth == 25.0 / 4 + 0.5 && c.convex == 0.5);
@@ -149,7 +142,7 @@ static void optimum_by_bisection(void **state)
     char set[512];
     const char *path = scratch_write(state, "x.libsvm", text, sizeof text - 1);
     (void)snprintf(set, sizeof set, "%s:test=%s", path, path);
-    struct cc_data *d = open_rows(set);
+    struct cc_data *d = data_set_open_rows(set);
     const struct cc_linear_objective f = objective(d, 0.01);
     struct cc_linear_optimum got = {0};
     double low = 0, high = 10;
@@ -194,7 +187,7 @@ static void optimum(void **state)
 static void refusals(void **state)
 {
     struct cc_data *d = drawn(),
-                   *wide = open_rows("synthetic-sparse:features=2049,train=20,test=5");
+                   *wide = data_set_open_rows("synthetic-sparse:features=2049,train=20,test=5");
     struct cc_linear_objective f = objective(d, 0);
     struct cc_linear_optimum got = {0};
     struct cc_error e = {""};
