@@ -324,10 +324,9 @@ t 2 --recipe one.json --paper=thesis-5.4
 err '--paper: --recipe one.json has chosen a recipe already'
 
 # --- bases ---
-base() { # base OPTIONS-AND-MORE: based.json on base.json
-    echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"commands\": [{\"command\": $1}]}" >base.json
-    echo '{"schema": "commcomp-recipe/1", "about": "x", "commands": [{"command": "model", "options": {"scheme": "fp32"}, "base": "base.json"}]}' >based.json
-}
+recipe_of() { echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"commands\": [{\"command\": $1}]}"; }
+on() { recipe_of "\"model\", \"base\": \"base.json\", $1" >based.json; }   # on MEMBERS: based.json, on base.json
+base() { recipe_of "$1" >base.json && on '"options": {"scheme": "fp32"}'; } # base COMMAND-AND-MEMBERS: both
 base '"model", "options": {"workers": 4, "scheme": "int8"}'
 q 0 --recipe based.json --format json
 json '[(r["scheme"], r["workers"]) for r in d["rows"]] == [("fp32", 4)]'
@@ -370,8 +369,6 @@ for file in based.json middle.json basis.json; do
     err "are the same file: $file; name another one"
     same $file before.json
 done
-# `on OWN`: based.json on base.json, of one command.
-on() { echo "{\"schema\": \"commcomp-recipe/1\", \"about\": \"x\", \"commands\": [{\"command\": \"model\", \"base\": \"base.json\", $1}]}" >based.json; }
 # An option of its own holds in the cases of the base, which null takes away. A name is not handed on.
 base '"model", "name": "other", "options": {"scheme": "fp32"}, "each": [[{"options": {"workers": 2, "bw": "10mbps"}}, {"options": {"workers": 4, "bw": "10mbps"}}]]'
 on '"options": {"bw": "5mbps"}'
@@ -397,18 +394,19 @@ on '"notes": "text"'
 t 1 --recipe based.json
 err 'based.json: "commands": element 0: "notes": not a list'
 # Bases that cannot be.
-on '"notes": ["n"]'
-base_of() { base "$1"; on '"notes": ["n"]'; t 1 --recipe based.json; }
-base_of '"sim"'
+base '"sim"'
+t 1 --recipe based.json
 err "based.json: command 0: its base base.json is of 'sim', and the command is 'model'"
-base_of '"model", "base": "based.json"'
+base '"model", "base": "based.json"'
+t 1 --recipe based.json
 err 'based.json: command 0: its base: base.json: command 0: its base: based.json is a base of itself: take a "base" away'
-base_of '"model", "options": {"workers": null}'
+base '"model", "options": {"workers": null}'
+t 1 --recipe based.json
 err 'base.json: .*"workers": neither a text'
-base_of '"model", "base": "nosuch.json"'
+base '"model", "base": "nosuch.json"'
+t 1 --recipe based.json
 err 'its base: nosuch.json: cannot be read: No such file'
-base "\"model\", \"base\": \"nosuch\""
-on '"notes": ["n"]'
+base '"model", "base": "nosuch"'
 t 2 --recipe based.json
 err "its base: recipe 'nosuch' is not known"
 # Seven bases in a row, of which only the first commands are read, and eight.
